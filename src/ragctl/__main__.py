@@ -1,0 +1,5 @@
+"""``python -m ragctl``."""
+
+from ragctl.cli.main import main
+
+main()

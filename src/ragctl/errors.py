@@ -1,0 +1,174 @@
+"""What can go wrong, as one tree.
+
+::
+
+    RagctlError
+    ├── UsageError                 2   an option, argument or question that cannot be used
+    │   ├── SettingsError              a setting: unknown, malformed, out of range
+    │   └── ContentRootMismatch        the database holds another content root
+    ├── ContentError               3   nothing to read, or nothing ingested yet
+    ├── DatabaseError              4
+    │   ├── DatabaseUnreachable        no server answers, or it closed the connection
+    │   ├── DatabaseUnsuitable         too old, without pgvector, not UTF-8, or rights missing
+    │   │   └── DatabaseMissing            the server has no database of this name
+    │   ├── SchemaMismatch             a newer schema, an edited migration, a foreign table
+    │   └── ServerError                the embedded server cannot be started or stopped
+    ├── ModelError                 5
+    │   ├── ModelUnreachable           no model server answers, or a stream broke off
+    │   ├── ModelMissing               the server is there, the model is not
+    │   ├── ModelReplyError            a reply that is not what the protocol promises
+    │   └── EmbeddingRefused           the model refuses these texts; others may still pass
+    ├── IndexMismatch              6   the index was made by another model or chunker
+    └── IncompleteAnswer           7   the answer broke off
+
+Every class has an exit code; every error can say what to do next. Messages name the file,
+setting or address at fault and never hold a password.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+EXIT_DONE = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_NOTHING = 3
+EXIT_DATABASE = 4
+EXIT_MODEL = 5
+EXIT_INDEX = 6
+EXIT_INCOMPLETE = 7
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+
+class RagctlError(Exception):
+    """The root of all errors that a user is told about.
+
+    ``message`` says what is wrong and with which file, setting or address; ``hint`` what to do
+    next. Subclasses fix the exit code and ``code``, the name used in JSON.
+    """
+
+    exit_code: ClassVar[int] = EXIT_BUG
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RagctlError):
+    """An option, argument or question that cannot be used as given."""
+
+    exit_code = EXIT_USAGE
+    code = "usage"
+
+
+class SettingsError(UsageError):
+    """A setting that is unknown, malformed or out of its range."""
+
+    code = "settings"
+
+
+class ContentRootMismatch(UsageError):
+    """The database holds another content root than the one given."""
+
+    code = "content_root"
+
+
+class ContentError(RagctlError):
+    """There is nothing to read, or nothing has been ingested yet."""
+
+    exit_code = EXIT_NOTHING
+    code = "nothing"
+
+
+class DatabaseError(RagctlError):
+    """The database cannot do what is asked of it."""
+
+    exit_code = EXIT_DATABASE
+    code = "database"
+
+
+class DatabaseUnreachable(DatabaseError):
+    """No server answers at the address, or the connection was closed."""
+
+    code = "database_unreachable"
+
+
+class DatabaseUnsuitable(DatabaseError):
+    """The server answers but lacks something: version, pgvector, encoding or rights."""
+
+    code = "database_unsuitable"
+
+
+class DatabaseMissing(DatabaseUnsuitable):
+    """The server answers but has no database of this name."""
+
+    code = "database_missing"
+
+
+class SchemaMismatch(DatabaseError):
+    """The tables are newer than this program, were edited, or are not ragctl's."""
+
+    code = "schema"
+
+
+class ServerError(DatabaseError):
+    """The embedded server cannot be created, started or stopped."""
+
+    code = "server"
+
+
+class ModelError(RagctlError):
+    """A model cannot be used."""
+
+    exit_code = EXIT_MODEL
+    code = "model"
+
+
+class ModelUnreachable(ModelError):
+    """No model server answers in time, or the connection broke off."""
+
+    code = "model_unreachable"
+
+
+class ModelMissing(ModelError):
+    """The model server answers but does not have the model, or no model is installed."""
+
+    code = "model_missing"
+
+
+class ModelReplyError(ModelError):
+    """A reply that breaks the protocol: too few vectors, wrong size, not JSON, an error line."""
+
+    code = "model_reply"
+
+
+class EmbeddingRefused(ModelError):
+    """The model refuses at least one text of a batch for what it is; others may pass.
+
+    ``reason`` is ``empty`` (a blank text), ``too_long`` or ``not_finite``. The same batch sent
+    again fails again: the caller halves it until the text at fault stands alone.
+    """
+
+    code = "embedding_refused"
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class IndexMismatch(RagctlError):
+    """The index was made by another embedding model or chunker than the one asked for."""
+
+    exit_code = EXIT_INDEX
+    code = "index_mismatch"
+
+
+class IncompleteAnswer(RagctlError):
+    """The answer broke off before its end."""
+
+    exit_code = EXIT_INCOMPLETE
+    code = "incomplete"

@@ -1,0 +1,76 @@
+"""The seams: what a part must be able to do, one verb each.
+
+Built-in parts are named by a word, others as ``package.module:Class``. The contract tests in
+``tests/contracts`` tell the author of a new class whether it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from ragctl.records import (
+    Chunk,
+    Draft,
+    EmbeddingIdentity,
+    Hit,
+    Page,
+    Prompt,
+    Purpose,
+    Query,
+    Vector,
+)
+
+
+class Chunker(Protocol):
+    """Cuts a page into passages."""
+
+    @property
+    def name(self) -> str:
+        """The word that names it in settings and in the index."""
+
+    @property
+    def parameters(self) -> Mapping[str, int | str]:
+        """All that changes its result, as kept in the index."""
+
+    def chunk(self, page: Page) -> tuple[Chunk, ...]:
+        """Return the passages of ``page`` in order; the same page always gives the same ones."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one model."""
+
+    @property
+    def identity(self) -> EmbeddingIdentity:
+        """The model, as pinned in the index."""
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
+        """Return one vector a text, in order; prefixes belong to the embedder.
+
+        Vectors have ``identity.dimensions`` finite numbers and are not all zero. Raises
+        :class:`~ragctl.errors.EmbeddingRefused` where the model refuses a text for what it is,
+        and other :class:`~ragctl.errors.ModelError` where it cannot be used at all. Several
+        threads may call it at once.
+        """
+
+
+class Retriever(Protocol):
+    """Finds the passages for a question."""
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return at most ``query.k`` passages, best first, of the tracks asked for."""
+
+
+class Generator(Protocol):
+    """Writes an answer from a prompt."""
+
+    @property
+    def name(self) -> str:
+        """The route, as shown to people: ``ollama/llama3``, ``extractive``."""
+
+    def generate(self, prompt: Prompt, *, on_text: Callable[[str], None]) -> Draft:
+        """Write the answer, handing each piece of text to ``on_text`` as it comes.
+
+        A stream that breaks off after its first text gives a ``torn`` draft with what came;
+        where nothing came, a :class:`~ragctl.errors.ModelError` is raised.
+        """

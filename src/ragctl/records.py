@@ -1,0 +1,419 @@
+"""The records that travel between stages: frozen, typed, without behaviour that touches the world.
+
+Offsets are 0-based code points in ``Page.text``; lines are 1-based lines of the source file;
+durations are milliseconds; vectors are float32 and have the dimensions of their index.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Vector: TypeAlias = "array[float]"
+"""A float32 vector as ``array("f")``: 4 bytes a number, and no numpy needed to hold it."""
+
+DIMENSIONS = 768
+ROOT_TRACK = "root"
+
+Purpose = Literal["document", "query"]
+Finish = Literal["stop", "length", "repetition", "torn"]
+Support = Literal["", "supported", "weak", "unsupported", "misattributed"]
+Verdict = Literal["supported", "weak", "unsupported", "misattributed", "uncited"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file of the site, found but not yet read.
+
+    ``path`` is relative to the content root with ``/`` between parts; ``url`` is the page's
+    address below the site; ``is_landing`` says that it introduces a folder of other pages.
+    """
+
+    path: str
+    absolute: Path
+    url: str
+    track: str
+    is_landing: bool
+    size_bytes: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A file that gives no page or no passages, and why.
+
+    ``intended`` is true for what the user or the site's own marks leave out (draft, exclude,
+    landing page): those are counted and do not fail a run.
+    """
+
+    path: str
+    reason: str
+    intended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading of a page: where its line starts in the text, and the anchor the site gives it."""
+
+    label: str
+    level: int
+    anchor: str
+    start_char: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """Source lines that no passage will hold, first to last inclusive, and their class.
+
+    Classes: ``front_matter``, ``svg``, ``comment``, ``shortcode``, ``jsx``, ``tag``,
+    ``underline`` (of a setext heading), ``data_uri``, ``blank``.
+    """
+
+    first_line: int
+    last_line: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page as parsed.
+
+    ``text`` is what passages are cut from: front matter, SVG, comments, known formatting tags
+    and site-generator syntax removed, everything else to the byte. ``source_lines[i]`` is the
+    1-based source line of the i-th line of ``text`` (split on ``\\n``). ``order`` sorts a track
+    into reading order. ``sha256`` is of the file's bytes.
+    """
+
+    url: str
+    track: str
+    title: str
+    source_path: str
+    sha256: str
+    text: str
+    front_matter: Mapping[str, object]
+    is_landing: bool
+    is_draft: bool
+    order: tuple[float, str]
+    headings: tuple[Heading, ...]
+    source_lines: tuple[int, ...]
+    removals: tuple[Removal, ...] = ()
+    warnings: tuple[str, ...] = ()
+    size_bytes: int = 0
+    mtime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A passage: the unit that is embedded, found and cited.
+
+    ``ref`` is ``<url>#c<start_char>`` and can be inverted to the place in ``Page.text``.
+    ``section`` is the label of the heading in force, or ``None`` before the first heading.
+    ``breadcrumb`` is the path of headings, joined with `` > ``, that goes into what is embedded
+    and not into ``body``.
+    """
+
+    url: str
+    track: str
+    position: int
+    ref: str
+    section: str | None
+    anchor: str | None
+    breadcrumb: str
+    start_char: int
+    end_char: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedChunk:
+    """A passage with its vector; ``content_hash`` is the sha256 of the text that was embedded."""
+
+    chunk: Chunk
+    vector: Vector
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedChunk:
+    """A passage that the embedding model would not take, and why."""
+
+    chunk: Chunk
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingIdentity:
+    """Which model made a vector: vectors of two identities are never compared.
+
+    ``digest`` is the model file's, empty where a server does not tell.
+    """
+
+    provider: str
+    model: str
+    digest: str
+    dimensions: int
+    document_prefix: str
+    query_prefix: str
+
+    @property
+    def label(self) -> str:
+        """``provider/model``, as shown to people."""
+        return f"{self.provider}/{self.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexIdentity:
+    """What an index was made with: the embedding model, and the chunker with its parameters."""
+
+    embedding: EmbeddingIdentity
+    chunker: str
+    chunker_parameters: Mapping[str, int | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question on its way to the passages; no tracks means all of them."""
+
+    text: str
+    vector: Vector
+    tracks: tuple[str, ...] = ()
+    k: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A passage that was found: ``n`` counts from 1 in the order of ``score``, best first.
+
+    ``vector_score`` is the cosine similarity, -1 to 1; ``keyword_score`` is ``None`` where no
+    keyword search took part.
+    """
+
+    n: int
+    chunk_id: int
+    ref: str
+    url: str
+    title: str
+    track: str
+    section: str | None
+    anchor: str | None
+    body: str
+    start_char: int
+    end_char: int
+    source_path: str
+    score: float
+    vector_score: float
+    keyword_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """The exact string sent to a model, and the passages numbered in it."""
+
+    text: str
+    question: str
+    template: str
+    passages: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a generator wrote, before any check.
+
+    ``finish`` says how it ended; a ``torn`` draft has its reason in ``error``. Counts and
+    durations are ``None`` where the server did not report them.
+    """
+
+    text: str
+    route: str
+    finish: Finish
+    error: str = ""
+    written_by_model: bool = True
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    prefill_ms: float | None = None
+    decode_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A source of an answer: one page and section, numbered as printed.
+
+    ``passages`` are the numbers of the passages it stands for; ``link`` is an address, or the
+    path below the site where the site's address is not set.
+    """
+
+    n: int
+    title: str
+    url: str
+    section: str | None
+    anchor: str | None
+    link: str
+    source_path: str
+    passages: tuple[int, ...]
+    support: Support = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An asserting sentence of an answer, the passages it cites, and what the check found."""
+
+    text: str
+    cites: tuple[int, ...]
+    verdict: Verdict
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something a reader of the answer must know, as a code and as a sentence."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at getting an answer written: which route, how it ended, how long it took."""
+
+    route: str
+    outcome: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Where the time of one answer went, in milliseconds; ``None`` where it is not known."""
+
+    embed: float | None = None
+    search: float | None = None
+    prefill: float | None = None
+    decode: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer with all that is needed to check it."""
+
+    question: str
+    text: str
+    refused: bool
+    degraded: bool
+    finish: Finish
+    citations: tuple[Citation, ...]
+    passages: tuple[Hit, ...]
+    problems: tuple[Problem, ...]
+    route: str
+    attempts: tuple[Attempt, ...]
+    prompt: Prompt
+    prompt_tokens: int | None
+    output_tokens: int | None
+    timings: Timings
+    claims: tuple[Claim, ...] = ()
+    cached: bool = False
+    cost_usd: float | None = None
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """A page as it stands in the database, with what it takes to see whether it changed."""
+
+    id: int
+    url: str
+    track: str
+    title: str
+    position: int
+    source_path: str
+    sha256: str
+    is_landing: bool
+    is_draft: bool
+    size_bytes: int
+    mtime_ns: int
+    words: int
+    refused: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestProgress:
+    """How far an ingest is; a new one is handed out after every batch and page."""
+
+    pages: int = 0
+    pages_unchanged: int = 0
+    pages_parsed: int = 0
+    pages_stored: int = 0
+    bytes: int = 0
+    bytes_stored: int = 0
+    passages_cut: int = 0
+    passages_embedded: int = 0
+    passages_reused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackSummary:
+    """What one track holds after an ingest, and what the ingest did to it.
+
+    ``pages`` counts pages with text of their own, not landing pages; ``embedded`` the passages
+    sent to the model in this run; ``left_out`` files that gave no page or no passages.
+    """
+
+    track: str
+    pages: int = 0
+    passages: int = 0
+    embedded: int = 0
+    stored: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCounts:
+    """What one run did: pages written, passages cut and embedded, files left out."""
+
+    pages: int
+    passages: int
+    embedded: int
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestSummary:
+    """What an ingest did to the part of the site it covered.
+
+    ``seconds`` maps ``read``, ``parse``, ``chunk``, ``embed``, ``store`` and ``total`` to time
+    spent in each; ``refused`` are passages without a vector.
+    """
+
+    root: str
+    embedding: str
+    tracks: tuple[TrackSummary, ...]
+    left_out: tuple[LeftOut, ...]
+    refused: tuple[RefusedChunk, ...]
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    @property
+    def has_findings(self) -> bool:
+        """True where something was left out that should not have been."""
+        return bool(self.refused) or any(not left.intended for left in self.left_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteChanges:
+    """Files that no longer match what was ingested, by path."""
+
+    edited: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many files differ."""
+        return len(self.edited) + len(self.added) + len(self.removed)

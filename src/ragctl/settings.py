@@ -1,0 +1,321 @@
+"""Settings: what they are, where they come from, and what they must look like.
+
+``read`` is pure: flags, environment and the text of settings files go in, a frozen ``Settings``
+comes out. Sources in order of precedence: flags, environment, ``ragctl.toml`` (nearest upwards),
+the user's ``config.toml``, defaults.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast
+
+from ragctl.errors import SettingsError
+
+ENVIRONMENT_PREFIX = "RAGCTL_"
+ENVIRONMENT_ALIASES = {
+    "RAGCTL_DATABASE_URL": "database.url",
+    "RAGCTL_DATA_DIR": "database.data_dir",
+    "OLLAMA_HOST": "ollama.url",
+}
+
+
+def _setting(
+    default: Any,
+    about: str,
+    *,
+    choices: tuple[str, ...] = (),
+    minimum: float | None = None,
+    maximum: float | None = None,
+    is_path: bool = False,
+) -> Any:
+    metadata = {
+        "about": about,
+        "choices": choices,
+        "minimum": minimum,
+        "maximum": maximum,
+        "is_path": is_path,
+    }
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """What is read, and how its pages are addressed."""
+
+    name: str = _setting("default", "name of the site; each has a database of its own")
+    root: str = _setting("", "content folder that `ragctl ingest` reads", is_path=True)
+    tracks: tuple[str, ...] = _setting((), "tracks to read; empty means all")
+    exclude: tuple[str, ...] = _setting((), "patterns of files to leave out, below the root")
+    base_url: str = _setting("", "address of the published site, put before every link")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSettings:
+    """Where pages and passages are kept."""
+
+    url: str = _setting("", "a PostgreSQL with pgvector; empty means the embedded server")
+    data_dir: str = _setting("", "folder of the embedded server and models", is_path=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OllamaSettings:
+    """The Ollama server."""
+
+    url: str = _setting("http://127.0.0.1:11434", "address of the Ollama server")
+    connect_seconds: float = _setting(5.0, "time to connect", minimum=0.01)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSettings:
+    """The model that turns texts into vectors."""
+
+    provider: str = _setting(
+        "auto", "who embeds: auto, ollama or local", choices=("auto", "ollama", "local")
+    )
+    model: str = _setting("", "embedding model; empty means the provider's default")
+    batch_size: int = _setting(32, "texts a request", minimum=1, maximum=1024)
+    in_flight: int = _setting(2, "requests at once", minimum=1, maximum=64)
+    timeout_seconds: float = _setting(300.0, "time for one request", minimum=0.01)
+    threads: int = _setting(0, "threads of the embedded model; 0 means all cores", minimum=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationSettings:
+    """The model that writes answers."""
+
+    provider: str = _setting(
+        "auto",
+        "who writes: auto, ollama or extractive",
+        choices=("auto", "ollama", "extractive"),
+    )
+    model: str = _setting("llama3", "model that writes the answer")
+    prompt: str = _setting("balanced", "prompt: balanced or strict", choices=("balanced", "strict"))
+    num_ctx: int = _setting(4096, "context window in tokens", minimum=256)
+    num_predict: int = _setting(512, "longest answer in tokens", minimum=1)
+    first_token_seconds: float = _setting(120.0, "time to the first token", minimum=0.01)
+    stall_seconds: float = _setting(30.0, "longest silence after the first token", minimum=0.01)
+    total_seconds: float = _setting(300.0, "time for the whole answer", minimum=0.01)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkingSettings:
+    """How pages are cut into passages."""
+
+    chunker: str = _setting("fixed", "chunker: fixed", choices=("fixed",))
+    size: int = _setting(800, "longest passage in characters")
+    overlap: int = _setting(100, "characters carried over from the passage before")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalSettings:
+    """How passages are found."""
+
+    k: int = _setting(5, "passages for an answer", minimum=1, maximum=100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set; ``origins`` tells where each value came from.
+
+    The keys of ``origins`` are ``section.key``; a value is ``default``, ``flag``, the name of an
+    environment variable or the path of a file.
+    """
+
+    site: SiteSettings = field(default_factory=SiteSettings)
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
+    ollama: OllamaSettings = field(default_factory=OllamaSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    generation: GenerationSettings = field(default_factory=GenerationSettings)
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def origin(self, key: str) -> str:
+        """Where the value of ``section.key`` came from."""
+        return self.origins.get(key, "default")
+
+
+SECTIONS: dict[str, type[Any]] = {
+    "site": SiteSettings,
+    "database": DatabaseSettings,
+    "ollama": OllamaSettings,
+    "embedding": EmbeddingSettings,
+    "generation": GenerationSettings,
+    "chunking": ChunkingSettings,
+    "retrieval": RetrievalSettings,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFile:
+    """The text of a settings file and where it lies; relative paths in it start at its folder."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSetting:
+    """One setting as declared: its key, type, default, meaning and limits."""
+
+    key: str
+    kind: type[Any]
+    default: Any
+    about: str
+    choices: tuple[str, ...]
+    minimum: float | None
+    maximum: float | None
+    is_path: bool
+
+
+def known_settings() -> Iterator[KnownSetting]:
+    """Yield every setting in the order of the sections."""
+    for section, cls in SECTIONS.items():
+        for declared in fields(cls):
+            default = declared.default
+            yield KnownSetting(
+                key=f"{section}.{declared.name}",
+                kind=type(default),
+                default=default,
+                **declared.metadata,
+            )
+
+
+_KNOWN = {known.key: known for known in known_settings()}
+
+
+def read(
+    *,
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    files: Sequence[SettingsFile] = (),
+) -> Settings:
+    """Return the settings in force.
+
+    ``flags`` maps ``section.key`` to a value, ``None`` for a flag that was not given; ``files``
+    come in order of precedence. Raises :class:`~ragctl.errors.SettingsError` naming the key and
+    its source for unknown keys and for values of the wrong kind or out of range.
+    """
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for settings_file in reversed(files):
+        for key, value in _file_values(settings_file).items():
+            origin = str(settings_file.path)
+            values[key] = _checked(_lookup(key, origin), value, origin, settings_file.path.parent)
+            origins[key] = origin
+    for variable, key, text in _environment_values(environ):
+        values[key] = _checked(_lookup(key, variable), text, variable, None)
+        origins[key] = variable
+    for key, value in flags.items():
+        if value is not None:
+            values[key] = _checked(_lookup(key, "flag"), value, "flag", None)
+            origins[key] = "flag"
+    return _build(values, origins)
+
+
+def _build(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
+    sections: dict[str, Any] = {}
+    for section, cls in SECTIONS.items():
+        given = {
+            key.partition(".")[2]: value
+            for key, value in values.items()
+            if key.partition(".")[0] == section
+        }
+        sections[section] = cls(**given)
+    return Settings(**sections, origins=origins)
+
+
+def _file_values(settings_file: SettingsFile) -> dict[str, object]:
+    try:
+        document = tomllib.loads(settings_file.text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(
+            f"{settings_file.path} is not valid TOML: {error}",
+            hint="Mend the line named above, or remove the file.",
+        ) from error
+    values: dict[str, object] = {}
+    for section, content in document.items():
+        if section not in SECTIONS or not isinstance(content, dict):
+            raise _unknown(section, str(settings_file.path), SECTIONS)
+        for name, value in content.items():
+            values[f"{section}.{name}"] = value
+    return values
+
+
+def _environment_values(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    for variable, key in ENVIRONMENT_ALIASES.items():
+        if environ.get(variable, ""):
+            yield variable, key, environ[variable]
+    for variable in sorted(environ):
+        if variable.startswith(ENVIRONMENT_PREFIX) and "__" in variable:
+            section, _, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("__")
+            yield variable, f"{section}.{name}", environ[variable]
+
+
+def _lookup(key: str, origin: str) -> KnownSetting:
+    if key not in _KNOWN:
+        raise _unknown(key, origin, _KNOWN)
+    return _KNOWN[key]
+
+
+def _unknown(key: str, origin: str, known: Mapping[str, object]) -> SettingsError:
+    near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
+    suggestion = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
+    return SettingsError(f"unknown setting {key!r} ({origin})", hint=suggestion)
+
+
+def _checked(known: KnownSetting, value: object, origin: str, folder: Path | None) -> Any:
+    converted = _converted(known, value, origin)
+    if known.choices and converted not in known.choices:
+        choices = ", ".join(known.choices)
+        raise _refused(known, value, origin, f"must be one of: {choices}")
+    if isinstance(converted, int | float):
+        if known.minimum is not None and converted < known.minimum:
+            raise _refused(known, value, origin, f"must be at least {known.minimum:g}")
+        if known.maximum is not None and converted > known.maximum:
+            raise _refused(known, value, origin, f"must be at most {known.maximum:g}")
+    if known.is_path and converted:
+        path = Path(cast(str, converted)).expanduser()
+        converted = str(folder / path if folder is not None else path)
+    return converted
+
+
+def _converted(known: KnownSetting, value: object, origin: str) -> Any:
+    if known.kind is tuple:
+        return _texts(known, value, origin)
+    if isinstance(value, str) and known.kind is str:
+        return value.strip()
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or known.kind is str:
+        raise _refused(known, value, origin, f"must be {_kind_name(known)}")
+    try:
+        number = known.kind(value)
+    except ValueError:
+        raise _refused(known, value, origin, f"must be {_kind_name(known)}") from None
+    if known.kind is int and isinstance(value, float) and number != value:
+        raise _refused(known, value, origin, "must be a whole number")
+    if number != number:
+        raise _refused(known, value, origin, "must be a number")
+    return number
+
+
+def _texts(known: KnownSetting, value: object, origin: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise _refused(known, value, origin, "must be a list of texts")
+
+
+def _kind_name(known: KnownSetting) -> str:
+    return {str: "a text", int: "a whole number", float: "a number"}[known.kind]
+
+
+def _refused(known: KnownSetting, value: object, origin: str, rule: str) -> SettingsError:
+    return SettingsError(
+        f"{known.key} {rule}, not {value!r} ({origin})", hint=f"{known.key}: {known.about}."
+    )
