@@ -1,0 +1,2 @@
+-- Removes every page and passage; returns nothing.
+DELETE FROM pages;

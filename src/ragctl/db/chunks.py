@@ -1,0 +1,68 @@
+"""The table ``chunks``: passages with their vectors, and the exact search over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from psycopg.rows import class_row, scalar_row
+
+from ragctl.db.connect import Connection
+from ragctl.db.statements import statement
+from ragctl.db.values import to_database
+from ragctl.records import EmbeddedChunk, Hit, Query
+
+_TYPES = (
+    *("text", "text", "text", "text", "vector"),  # track, url, section, body, embedding
+    *("int4", "int4", "text", "text", "text"),  # page_id, position, ref, anchor, breadcrumb
+    *("int4", "int4", "text"),  # start_char, end_char, content_hash
+)
+
+
+class Chunks:
+    """Writes passages and finds the nearest ones; a :class:`~ragctl.protocols.Retriever`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def replace(self, page_id: int, passages: Iterable[EmbeddedChunk]) -> None:
+        """Store the passages of one page in place of those it had."""
+        self._connection.execute(statement("chunks/delete_of_page"), {"page_id": page_id})
+        with self._connection.cursor().copy(statement("chunks/copy")) as copy:
+            copy.set_types(_TYPES)
+            for passage in passages:
+                chunk = passage.chunk
+                copy.write_row(
+                    (
+                        chunk.track,
+                        chunk.url,
+                        chunk.section,
+                        chunk.body,
+                        to_database(passage.vector),
+                        page_id,
+                        chunk.position,
+                        chunk.ref,
+                        chunk.anchor,
+                        chunk.breadcrumb,
+                        chunk.start_char,
+                        chunk.end_char,
+                        passage.content_hash,
+                    )
+                )
+
+    def count(self, *, tracks: Sequence[str] = ()) -> int:
+        """Return how many passages some tracks, or all, hold."""
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            found = cursor.execute(statement("chunks/count"), {"tracks": list(tracks) or None})
+            count = found.fetchone()
+        assert isinstance(count, int)
+        return count
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return the ``query.k`` passages with the highest cosine similarity, best first."""
+        values = {
+            "vector": to_database(query.vector),
+            "tracks": list(query.tracks) or None,
+            "k": query.k,
+        }
+        with self._connection.cursor(row_factory=class_row(Hit)) as cursor:
+            return tuple(cursor.execute(statement("chunks/nearest"), values))

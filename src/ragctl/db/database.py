@@ -1,0 +1,76 @@
+"""The database of one site: a connection and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from ragctl.db.chunks import Chunks
+from ragctl.db.connect import Connection, register_vectors, translated
+from ragctl.db.embedding_cache import EmbeddingCache
+from ragctl.db.index_identity import Identity, Site
+from ragctl.db.ingest_runs import IngestRuns
+from ragctl.db.migrate import pending
+from ragctl.db.pages import Pages
+from ragctl.errors import ContentError, SchemaMismatch
+from ragctl.records import EmbeddingIdentity
+
+
+class Database:
+    """A migrated database; use it as a context manager, inside which errors are translated."""
+
+    def __init__(self, connection: Connection, url: str) -> None:
+        self.url = url
+        self._connection = connection
+        self.pages = Pages(connection)
+        self.chunks = Chunks(connection)
+        self.site = Site(connection)
+        self.identity = Identity(connection)
+        self.runs = IngestRuns(connection)
+
+    @classmethod
+    def over(cls, connection: Connection, url: str) -> Database:
+        """Wrap a connection whose schema is up to date.
+
+        Raises :class:`~ragctl.errors.ContentError` for a database without tables, and
+        :class:`~ragctl.errors.SchemaMismatch` for one that must be migrated first.
+        """
+        todo = pending(connection, url)
+        if todo and todo[0].version == 1:
+            raise ContentError(
+                "nothing has been ingested yet", hint="Run `ragctl ingest PATH/TO/CONTENT` first."
+            )
+        if todo:
+            raise SchemaMismatch(
+                f"the tables are older than this ragctl (next step: {todo[0].name})",
+                hint="Run `ragctl db migrate`.",
+            )
+        register_vectors(connection, url)
+        return cls(connection, url)
+
+    def embedding_cache(self, identity: EmbeddingIdentity) -> EmbeddingCache:
+        """Return the vectors known for one embedding model."""
+        return EmbeddingCache(self._connection, identity)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing of what the block writes."""
+        with self._connection.transaction():
+            yield
+
+    def __enter__(self) -> Database:
+        self._translation = translated(self.url)
+        self._translation.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._connection.close()
+        finally:
+            self._translation.__exit__(kind, error, trace)

@@ -1,0 +1,144 @@
+"""Migrations: forward only, each in one transaction with its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import class_row
+
+from ragctl.db.connect import (
+    Connection,
+    one_line,
+    redacted,
+    require_suitable,
+    server_facts,
+    translated,
+)
+from ragctl.db.statements import Migration, migrations, statement
+from ragctl.errors import DatabaseUnsuitable, SchemaMismatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedMigration:
+    """A migration as the database remembers it."""
+
+    version: int
+    name: str
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    has_migrations: bool
+    has_chunks: bool
+    embedding_type: str | None
+
+
+def pending(
+    connection: Connection, url: str, *, known: tuple[Migration, ...] | None = None
+) -> tuple[Migration, ...]:
+    """Return the migrations that the database still needs, oldest first.
+
+    Raises :class:`~ragctl.errors.SchemaMismatch` where the schema is newer than this program,
+    where an applied migration was edited, or where a table ``chunks`` is not ragctl's.
+    """
+    known = migrations() if known is None else known
+    with translated(url):
+        applied = _applied(connection, url)
+    by_version = {migration.version: migration for migration in known}
+    for record in applied:
+        migration = by_version.get(record.version)
+        if migration is None:
+            raise SchemaMismatch(
+                f"{redacted(url)} has schema {record.name}, newer than this ragctl knows",
+                hint="Upgrade ragctl, or use another database or --site.",
+            )
+        if migration.checksum != record.checksum:
+            raise SchemaMismatch(
+                f"migration {record.name} was edited after it was applied to {redacted(url)}",
+                hint="Restore the file as it was released; changes belong into a new migration.",
+            )
+    done = {record.version for record in applied}
+    return tuple(migration for migration in known if migration.version not in done)
+
+
+def migrate(
+    connection: Connection, url: str, *, known: tuple[Migration, ...] | None = None
+) -> tuple[Migration, ...]:
+    """Apply what is pending and return it; safe for several processes at once.
+
+    Raises what :func:`pending` raises, and :class:`~ragctl.errors.DatabaseUnsuitable` where the
+    server is too old, lacks pgvector, or the role lacks rights.
+    """
+    with translated(url):
+        require_suitable(server_facts(connection), url)
+    applied: list[Migration] = []
+    while todo := pending(connection, url, known=known):
+        with translated(url):
+            applied.extend(_apply_next(connection, url, todo[0].version, known))
+    with translated(url):
+        _try_vector(connection, url)
+    return tuple(applied)
+
+
+def _apply_next(
+    connection: Connection, url: str, version: int, known: tuple[Migration, ...] | None
+) -> list[Migration]:
+    with connection.transaction():
+        connection.execute(statement("schema_migrations/lock"))
+        todo = pending(connection, url, known=known)
+        if not todo or todo[0].version != version:
+            return []
+        migration = todo[0]
+        _run(connection, migration, url)
+        connection.execute(
+            statement("schema_migrations/insert"),
+            {
+                "version": migration.version,
+                "name": migration.name,
+                "checksum": migration.checksum,
+            },
+        )
+    return [migration]
+
+
+def _run(connection: Connection, migration: Migration, url: str) -> None:
+    try:
+        connection.execute(statement("schema_migrations/create"))
+        connection.execute(migration.sql)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseUnsuitable(
+            f"the role of {redacted(url)} may not apply {migration.name}: "
+            f"{one_line(error)}",
+            hint="As a superuser run: CREATE EXTENSION IF NOT EXISTS vector; "
+            "and grant the role CREATE on the schema.",
+        ) from error
+
+
+def _applied(connection: Connection, url: str) -> list[AppliedMigration]:
+    with connection.cursor(row_factory=class_row(_Tables)) as cursor:
+        tables = cursor.execute(statement("schema/tables")).fetchone()
+    assert tables is not None
+    if tables.has_migrations:
+        with connection.cursor(row_factory=class_row(AppliedMigration)) as rows:
+            return rows.execute(statement("schema_migrations/select")).fetchall()
+    if tables.has_chunks:
+        raise SchemaMismatch(
+            f"{redacted(url)} has a table chunks that ragctl did not make (its embedding is "
+            f"{tables.embedding_type or 'absent'}; ragctl's is vector(768))",
+            hint="Use another database or --site, or rename that table.",
+        )
+    return []
+
+
+def _try_vector(connection: Connection, url: str) -> None:
+    try:
+        connection.execute(statement("schema/try_vector"))
+    except psycopg.Error as error:
+        facts = server_facts(connection)
+        raise DatabaseUnsuitable(
+            f"role {facts.role} cannot use pgvector in {redacted(url)}: "
+            f"{one_line(error)}",
+            hint=f'GRANT USAGE ON SCHEMA "{facts.vector_schema}" TO "{facts.role}"',
+        ) from error

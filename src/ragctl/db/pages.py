@@ -1,0 +1,73 @@
+"""The table ``pages``: the site's pages as parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psycopg.rows import class_row, scalar_row
+
+from ragctl.db.connect import Connection
+from ragctl.db.values import to_json
+from ragctl.db.statements import statement
+from ragctl.records import Page, StoredPage
+
+
+class Pages:
+    """Reads and writes pages; a page is replaced under its address and keeps its id."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def all(self, *, track: str | None = None) -> list[StoredPage]:
+        """Return the pages of a track, or all, in reading order."""
+        with self._connection.cursor(row_factory=class_row(StoredPage)) as cursor:
+            return cursor.execute(statement("pages/select"), {"track": track}).fetchall()
+
+    def tracks(self) -> list[str]:
+        """Return the names of the tracks that have pages."""
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            return cursor.execute(statement("pages/tracks")).fetchall()
+
+    def store(self, page: Page, *, refused: int) -> int:
+        """Store a page and return its id; ``refused`` counts passages that have no vector."""
+        values = {
+            "url": page.url,
+            "track": page.track,
+            "title": page.title,
+            "sort_number": page.order[0],
+            "sort_name": page.order[1],
+            "source_path": page.source_path,
+            "sha256": page.sha256,
+            "text": page.text,
+            "source_lines": list(page.source_lines),
+            "front_matter": to_json(dict(page.front_matter)),
+            "is_landing": page.is_landing,
+            "is_draft": page.is_draft,
+            "words": len(page.text.split()),
+            "refused": refused,
+            "size_bytes": page.size_bytes,
+            "mtime_ns": page.mtime_ns,
+        }
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            page_id = cursor.execute(statement("pages/upsert"), values).fetchone()
+        assert isinstance(page_id, int)
+        return page_id
+
+    def touch(self, page_id: int, *, size_bytes: int, mtime_ns: int) -> None:
+        """Note size and time of a file that changed without changing its content."""
+        self._connection.execute(
+            statement("pages/touch"),
+            {"id": page_id, "size_bytes": size_bytes, "mtime_ns": mtime_ns},
+        )
+
+    def remove(self, urls: Sequence[str]) -> None:
+        """Remove pages and their passages."""
+        self._connection.execute(statement("pages/delete"), {"urls": list(urls)})
+
+    def remove_all(self) -> None:
+        """Remove every page and passage."""
+        self._connection.execute(statement("pages/delete_all"))
+
+    def renumber(self) -> None:
+        """Number the pages of each track in reading order."""
+        self._connection.execute(statement("pages/renumber"))

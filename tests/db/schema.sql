@@ -1,0 +1,155 @@
+CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
+COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TABLE public.chunks (
+    id integer NOT NULL,
+    track text NOT NULL,
+    url text NOT NULL,
+    section text,
+    body text NOT NULL,
+    embedding public.vector(768) NOT NULL,
+    page_id integer NOT NULL,
+    "position" integer NOT NULL,
+    ref text NOT NULL,
+    anchor text,
+    breadcrumb text NOT NULL,
+    start_char integer NOT NULL,
+    end_char integer NOT NULL,
+    content_hash text NOT NULL
+);
+ALTER TABLE ONLY public.chunks ALTER COLUMN embedding SET STORAGE PLAIN;
+CREATE SEQUENCE public.chunks_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE public.chunks_id_seq OWNED BY public.chunks.id;
+CREATE TABLE public.embedding_cache (
+    embedding_model text NOT NULL,
+    content_hash text NOT NULL,
+    embedding public.vector NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+CREATE TABLE public.index_identity (
+    only_row boolean DEFAULT true NOT NULL,
+    provider text NOT NULL,
+    model text NOT NULL,
+    digest text NOT NULL,
+    dimensions integer NOT NULL,
+    document_prefix text NOT NULL,
+    query_prefix text NOT NULL,
+    chunker text NOT NULL,
+    chunker_parameters jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT index_identity_only_row_check CHECK (only_row)
+);
+CREATE TABLE public.ingest_runs (
+    id integer NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    outcome text DEFAULT 'running'::text NOT NULL,
+    pages integer DEFAULT 0 NOT NULL,
+    passages integer DEFAULT 0 NOT NULL,
+    embedded integer DEFAULT 0 NOT NULL,
+    left_out jsonb DEFAULT '[]'::jsonb NOT NULL
+);
+ALTER TABLE public.ingest_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.ingest_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE VIEW public.page_summary AS
+SELECT
+    NULL::text AS track,
+    NULL::integer AS "position",
+    NULL::text AS url,
+    NULL::text AS title,
+    NULL::boolean AS is_landing,
+    NULL::integer AS words,
+    NULL::integer AS passages,
+    NULL::text AS source_path,
+    NULL::timestamp with time zone AS ingested_at;
+COMMENT ON VIEW public.page_summary IS 'A line a page, in reading order: where it is, how long, how many passages.';
+CREATE TABLE public.pages (
+    id integer NOT NULL,
+    url text NOT NULL,
+    track text NOT NULL,
+    title text NOT NULL,
+    "position" integer DEFAULT 0 NOT NULL,
+    sort_number double precision NOT NULL,
+    sort_name text NOT NULL,
+    source_path text NOT NULL,
+    sha256 text NOT NULL,
+    text text NOT NULL,
+    source_lines integer[] NOT NULL,
+    front_matter jsonb NOT NULL,
+    is_landing boolean NOT NULL,
+    is_draft boolean NOT NULL,
+    words integer NOT NULL,
+    refused integer DEFAULT 0 NOT NULL,
+    size_bytes bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    ingested_at timestamp with time zone DEFAULT now() NOT NULL
+);
+ALTER TABLE public.pages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.pages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE public.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+CREATE TABLE public.site (
+    only_row boolean DEFAULT true NOT NULL,
+    content_root text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT site_only_row_check CHECK (only_row)
+);
+ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
+ALTER TABLE ONLY public.chunks
+    ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.chunks
+    ADD CONSTRAINT chunks_ref_key UNIQUE (ref);
+ALTER TABLE ONLY public.embedding_cache
+    ADD CONSTRAINT embedding_cache_pkey PRIMARY KEY (embedding_model, content_hash);
+ALTER TABLE ONLY public.index_identity
+    ADD CONSTRAINT index_identity_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY public.ingest_runs
+    ADD CONSTRAINT ingest_runs_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.pages
+    ADD CONSTRAINT pages_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.pages
+    ADD CONSTRAINT pages_url_key UNIQUE (url);
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY public.site
+    ADD CONSTRAINT site_pkey PRIMARY KEY (only_row);
+CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
+CREATE INDEX chunks_track ON public.chunks USING btree (track);
+CREATE INDEX pages_track ON public.pages USING btree (track, "position");
+CREATE OR REPLACE VIEW public.page_summary AS
+ SELECT p.track,
+    p."position",
+    p.url,
+    p.title,
+    p.is_landing,
+    p.words,
+    (count(c.id))::integer AS passages,
+    p.source_path,
+    p.ingested_at
+   FROM (public.pages p
+     LEFT JOIN public.chunks c ON ((c.page_id = p.id)))
+  GROUP BY p.id
+  ORDER BY p.track, p."position";
+ALTER TABLE ONLY public.chunks
+    ADD CONSTRAINT chunks_page_id_fkey FOREIGN KEY (page_id) REFERENCES public.pages(id) ON DELETE CASCADE;
