@@ -1,0 +1,1 @@
+"""The stages of the pipeline: pure functions over records, one file each."""

@@ -1,0 +1,1 @@
+"""Stage 2, chunk: a page becomes passages. One chunker a file; ``labels`` is common to them."""

@@ -1,0 +1,83 @@
+"""Stage 6: passages and question become the exact string that is sent to the model.
+
+The fixed instructions stand first, so that a server can keep what it computed for them; the
+passages are numbered and labelled with page and section; the question comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragctl.records import Hit, Prompt
+
+BALANCED = """\
+You answer questions about a technical site from numbered passages of its pages.
+
+Rules:
+- Say only what the passages say. Do not add what you know from elsewhere.
+- After each statement, cite the passage it comes from by its number in square brackets, like [2].
+- If the passages answer only part of the question, answer that part and say what they leave out.
+- If none of the passages has to do with the question, say that the passages do not cover it.
+- Be brief. Do not describe the passages one by one and do not repeat yourself.
+"""
+
+STRICT = """\
+You answer questions about a technical site from numbered passages of its pages.
+
+Rules:
+- Say only what the passages say. Do not add what you know from elsewhere.
+- After each statement, cite the passage it comes from by its number in square brackets, like [2].
+- Answer only if the passages answer the question. If they do not, reply with exactly:
+  The passages do not say.
+- Be brief. Do not describe the passages one by one and do not repeat yourself.
+"""
+
+TEMPLATES = {"balanced": BALANCED, "strict": STRICT}
+VERSION = 1
+CHARACTERS_PER_TOKEN = 3.0
+
+
+def render(question: str, passages: Sequence[Hit], *, template: str, budget_tokens: int) -> Prompt:
+    """Return the prompt for a question.
+
+    Whole passages are dropped from the end until the prompt is estimated at no more than
+    ``budget_tokens`` (:func:`estimated_tokens`); ``Prompt.passages`` are those that stayed, and
+    the first always stays.
+    """
+    kept = list(passages)
+    text = _text(question, kept, template)
+    while len(kept) > 1 and estimated_tokens(text) > budget_tokens:
+        kept.pop()
+        text = _text(question, kept, template)
+    return Prompt(
+        text=text, question=question, template=f"{template}/{VERSION}", passages=tuple(kept)
+    )
+
+
+def estimated_tokens(text: str) -> int:
+    """Estimate the tokens of a text from above: three characters a token.
+
+    English prose has about four characters a token with the tokenizers of current models, code
+    about three.
+    """
+    return int(len(text) / CHARACTERS_PER_TOKEN) + 1
+
+
+def _text(question: str, passages: Sequence[Hit], template: str) -> str:
+    blocks = [f"[{hit.n}] {label(hit)}\n{hit.body}" for hit in passages]
+    return "\n".join(
+        (
+            TEMPLATES[template],
+            "Passages:\n",
+            "\n\n".join(blocks),
+            "",
+            f"Question: {question}",
+            "Answer:",
+        )
+    )
+
+
+def label(hit: Hit) -> str:
+    """Return how a passage is named to the model: page title, address and section."""
+    section = f", section: {hit.section}" if hit.section else ""
+    return f"(page: {hit.title}, {hit.url}{section})"

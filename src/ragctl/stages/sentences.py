@@ -1,0 +1,250 @@
+"""From a passage's markdown to sentences that can be quoted, and to the stems of their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LONGEST_SENTENCE_CHARS: Final = 420
+SHORTEST_SENTENCE_WORDS: Final = 4
+# Characters of scripts that put no blanks between words; the inside of a class of a pattern.
+CJK: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_STOPWORDS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        "a about after all also am an and any are as at be because been before being between both "
+        "but by can could did do does doing don't each for from get gets give go had has have "
+        "having he her here him his how i if in into is it its itself just let me more most much "
+        "must my no nor not of off on once one only or other our out over own same she should so "
+        "some such tell than that the their them then there these they thing things this those "
+        "through to too under until up us use used using very was way we were what when where "
+        "which while who whom why will with without would you your explain describe happen "
+        "happens mean means work works ",
+    )
+)
+_WORD: Final = re.compile(rf"[{CJK}]|[^\W{CJK}][^\W{CJK}'’]*")
+_NAME_PART: Final = re.compile(r"[^\W_]+")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|fig|figs|eq|sec|no|nos|dr|mr|mrs|ms|prof|inc|ltd|al|st"
+    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)|\b[A-Z])\.$",
+    re.I,
+)
+_SENTENCE_BORDER: Final = re.compile(
+    r"(?<=[.!?])[\"'”’)\]*_]*\s+(?=[\"'“‘(\[`*_]*[A-Z0-9`])|(?<=[。！？])"
+)
+_CODE_SPAN: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_CITATION_LIKE: Final = re.compile(r"\s?\[\^?\d+(?:\s*[,–-]\s*\d+)*\](?!\()")
+_FENCE_LINE: Final = re.compile(r"^[ ]{0,3}(```+|~~~+)[ \t]*([^`\n]*)$", re.M)
+_NOISE: Final = re.compile(
+    r"^(see also|source|sources|read more|click|table of contents|edit this|next|previous|note that"
+    r"|in this (chapter|section|post|article|page)|for (more|further)|back to|contents|figure \d"
+    r"|image|credit|todo|by default,? see)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence of a passage: its words' stems, and its place among the passage's sentences.
+
+    ``before`` are the stems of the sentence before it, which it may build on; ``item`` says that
+    it is an item of a list.
+    """
+
+    text: str
+    passage: int
+    position: int
+    stems: frozenset[str]
+    before: frozenset[str] = frozenset()
+    item: bool = False
+
+
+def sentences_of(body: str, *, passage: int) -> list[Sentence]:
+    """Return the sentences of a passage's markdown that can be quoted; ``passage`` is its place.
+
+    Headings, code, tables, fragments, questions and boilerplate are left out; links and emphasis
+    are reduced to their words, and brackets that would pass for citations are gone.
+    """
+    kept: list[Sentence] = []
+    before: frozenset[str] = frozenset()
+    for position, (text, item) in enumerate(_prose(_without_torn_fence(body))):
+        kept.append(
+            Sentence(
+                text=text,
+                passage=passage,
+                position=position,
+                stems=stems(text),
+                before=before,
+                item=item,
+            )
+        )
+        before = kept[-1].stems
+    return kept
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _without_torn_fence(body: str) -> str:
+    """Drop the part of a fence that a chunker has cut open, at either end of the passage."""
+    fences = list(_FENCE_LINE.finditer(body))
+    if len(fences) % 2 == 0:
+        return body
+    # The closing line of a fence has no language: then what stands before it is code.
+    if not fences[0].group(2).strip() and not _reads_as_prose(body[: fences[0].start()]):
+        return body[fences[0].end() :]
+    return body[: fences[-1].start()]
+
+
+def _reads_as_prose(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    marks = sum(line.rstrip().endswith((";", "{", "}", ")", ",")) for line in lines)
+    return bool(lines) and marks * 4 < len(lines)
+
+
+def _prose(body: str) -> list[tuple[str, bool]]:
+    """Return the whole sentences outside code, tables and headings; true for an item of a list.
+
+    A sentence that ends with a colon takes the items of the list after it along, as far as
+    there is room.
+    """
+    found: list[tuple[str, bool]] = []
+    lead = ""
+    items: list[str] = []
+    for token, inside in _inlines(_parser().parse(body)):
+        if inside == "list":
+            items.append(_flat(token))
+            continue
+        found += _listed(lead, items)
+        lead, items = "", []
+        sentences = _split(_flat(token)) if inside == "text" else []
+        if sentences and sentences[-1].endswith(":"):
+            lead = sentences.pop()
+        found += [(sentence, False) for sentence in sentences if _is_whole(sentence)]
+    return found + _listed(lead, items)
+
+
+def _inlines(tokens: Sequence[Token]) -> list[tuple[Token, str]]:
+    """Pair inline tokens with where they stand: ``text``, ``list`` or ``other``."""
+    found, open_lists, other = [], 0, 0
+    for token in tokens:
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            open_lists += 1
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            open_lists -= 1
+        elif token.type in ("heading_open", "table_open"):
+            other += 1
+        elif token.type in ("heading_close", "table_close"):
+            other -= 1
+        elif token.type in ("fence", "code_block", "html_block"):
+            found.append((token, "other"))
+        elif token.type == "inline":
+            found.append((token, "other" if other else "list" if open_lists else "text"))
+    return found
+
+
+def _flat(token: Token) -> str:
+    """Return the text of an inline token: links and emphasis reduced to their words."""
+    parts = []
+    for child in token.children or ():
+        if child.type in ("text", "html_inline"):
+            parts.append(child.content)
+        elif child.type == "code_inline":
+            parts.append(f"`{child.content}`")
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+    text = " ".join("".join(parts).split())
+    text = re.sub(r"^\[!\w+\]\s*", "", text)
+    return _outside_code(text, lambda part: _CITATION_LIKE.sub("", part))
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    parts, end = [], 0
+    for span in _CODE_SPAN.finditer(text):
+        parts += [change(text[end : span.start()]), span.group()]
+        end = span.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def _split(text: str) -> list[str]:
+    """Split a paragraph into sentences; not inside code spans, not after abbreviations."""
+    hidden = _CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
+    sentences, start = [], 0
+    for border in _SENTENCE_BORDER.finditer(hidden):
+        before = hidden[start : border.start()]
+        if not _ABBREVIATION.search(before.rstrip("\"'”’)]*_")):
+            sentences.append(text[start : border.end()].strip())
+            start = border.end()
+    return [s for s in [*sentences, text[start:].strip()] if s]
+
+
+def _listed(lead: str, items: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a list as one sentence with its lead-in, else its items as far as they are whole."""
+    plain = [item.rstrip(" .;,") for item in items if item]
+    if not plain:
+        return []
+    if lead:
+        whole = lead
+        for item in plain:
+            if len(whole) + len(item) > LONGEST_SENTENCE_CHARS:
+                break
+            whole += ("; " if whole is not lead else " ") + item
+        if whole is not lead:
+            return [(whole + ".", False)]
+    sentences = [_split(item)[0] for item in plain]
+    return [(s if s[-1] in ".!?" else s + ".", True) for s in sentences if _is_whole(s, item=True)]
+
+
+def _is_whole(sentence: str, *, item: bool = False) -> bool:
+    """Whether a sentence can be quoted: not a fragment, a label, a listing or boilerplate."""
+    bare = _CODE_SPAN.sub("x", sentence)
+    words = _WORD.findall(bare)
+    letters = sum(character.isalpha() or character.isspace() for character in bare)
+    if len(sentence) > LONGEST_SENTENCE_CHARS or letters < 0.7 * len(bare):
+        return False
+    cjk = len(re.findall(f"[{CJK}]", bare))
+    if len(words) < SHORTEST_SENTENCE_WORDS or sentence.endswith("?") or _NOISE.match(sentence):
+        return False
+    start = sentence.lstrip("\"'“‘(*_")[:1]
+    if item:
+        return len(words) >= SHORTEST_SENTENCE_WORDS + 1
+    return bool(cjk) or (not start.islower() and sentence.rstrip("\"'”’)*_")[-1:] in ".!")
+
+
+def stems(text: str, *, without_stopwords: bool = False) -> frozenset[str]:
+    """Return the stems of a text's words; identifiers count whole and by their parts."""
+    found = set()
+    for word in _WORD.findall(text.lower()):
+        if without_stopwords and word in _STOPWORDS:
+            continue
+        found.add(_stem(word))
+        if "_" in word:
+            found.update(_stem(part) for part in _NAME_PART.findall(word))
+    return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    """Cut common English endings; light, after Harman's S stemmer, with -ed, -ing and -ly."""
+    word = re.sub(r"['’]s?$", "", word)
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ingly", "edly", "ing", "ed", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word

@@ -1,0 +1,129 @@
+"""Prompts, links, sources and the problems of an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragctl.records import Draft, Finish, Hit, Prompt
+from ragctl.stages.check import cite, find_problems, is_refusal
+from ragctl.stages.links import page_link
+from ragctl.stages.render import estimated_tokens, render
+
+
+def _hit(n: int, *, url: str = "/a/page", section: str | None = "Part", body: str = "Text.") -> Hit:
+    return Hit(
+        n=n,
+        chunk_id=n,
+        ref=f"{url}#c{n}",
+        url=url,
+        title="Title",
+        track="a",
+        section=section,
+        anchor=section.lower() if section else None,
+        body=body,
+        start_char=0,
+        end_char=1,
+        source_path="a/page.md",
+        score=0.5,
+        vector_score=0.5,
+    )
+
+
+def _draft(text: str, *, finish: Finish = "stop") -> Draft:
+    return Draft(text=text, route="test", finish=finish, error="it broke")
+
+
+def _prompt(*hits: Hit) -> Prompt:
+    return Prompt(text="", question="", template="", passages=hits)
+
+
+def test_the_prompt_has_fixed_words_first_and_the_question_last() -> None:
+    hits = [_hit(1, body="First body."), _hit(2, url="/b", section=None, body="Second body.")]
+    one = render("Why one?", hits, template="balanced", budget_tokens=4000).text
+    two = render("Why two?", hits[:1], template="balanced", budget_tokens=4000).text
+    shared = one[: one.index("[1]")] if "[1]" in one else ""
+    assert len(shared) > 300
+    assert two.startswith(one.partition("Passages:")[0])
+    assert one.rstrip().endswith("Question: Why one?\nAnswer:")
+    assert "/a/page, section: Part" in one
+    assert one.index("First body.") < one.index("Second body.")
+
+
+def test_strict_and_balanced_differ_in_how_they_refuse() -> None:
+    strict = render("Why?", [_hit(1)], template="strict", budget_tokens=4000)
+    balanced = render("Why?", [_hit(1)], template="balanced", budget_tokens=4000)
+    assert "The passages do not say." in strict.text
+    assert "The passages do not say." not in balanced.text
+    assert strict.template != balanced.template
+
+
+def test_whole_passages_are_dropped_from_the_end_when_the_window_is_small() -> None:
+    hits = [_hit(number, body="word " * 400) for number in range(1, 6)]
+    prompt = render("Why?", hits, template="balanced", budget_tokens=2000)
+    assert [hit.n for hit in prompt.passages] == [1, 2]
+    assert estimated_tokens(prompt.text) <= 2000
+    problems = find_problems(_draft("So [1]."), prompt, retrieved=5, refused=False)
+    assert [problem.code for problem in problems] == ["passages_dropped"]
+    assert "3 of 5" in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("url", "anchor", "base", "link"),
+    [
+        ("/a/b", None, "", "/a/b"),
+        ("/a/b", "part-1", "", "/a/b#part-1"),
+        ("/a/b", "part", "https://s.example/", "https://s.example/a/b#part"),
+        ("/a/b c", "größe", "https://s.example/x", "https://s.example/x/a/b%20c#gr%C3%B6%C3%9Fe"),
+    ],
+)
+def test_a_link_opens_page_and_section(url: str, anchor: str | None, base: str, link: str) -> None:
+    assert page_link(url, anchor, base_url=base) == link
+
+
+def test_sources_are_listed_once_a_page_and_section_under_the_numbers_of_the_text() -> None:
+    hits = (_hit(1), _hit(2, url="/b"), _hit(3), _hit(4))
+    citations = cite("First [3], then [2], then [1].", hits, base_url="")
+    assert [(c.n, c.passages, c.url) for c in citations] == [
+        (3, (3, 1), "/a/page"),
+        (2, (2,), "/b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("The passages do not say.", True),
+        ("The passages don't contain the answer.", True),
+        ("There is no mention of PFCOUNT in the provided passages.", True),
+        ("I cannot answer that from these passages.", True),
+        ("None of the passages cover sourdough.", True),
+        ("The passages do not answer directly. However, latency is meant [2].", False),
+        ("It refills when a request arrives [1].", False),
+        ("It refills when a request arrives.", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_hedge(text: str, refused: bool) -> None:
+    assert is_refusal(text) is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "codes"),
+    [
+        ("Fine [1].", "stop", []),
+        ("No source.", "stop", ["no_citation"]),
+        ("Wrong [7].", "stop", ["citation_out_of_range", "no_citation"]),
+        ("Cut [1] and", "length", ["truncated"]),
+        ("Torn [1] and", "torn", ["incomplete"]),
+        ("Again [1].", "repetition", ["repetition"]),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_said(text: str, finish: Finish, codes: list[str]) -> None:
+    problems = find_problems(
+        _draft(text, finish=finish), _prompt(_hit(1)), retrieved=1, refused=False
+    )
+    assert [problem.code for problem in problems] == codes
+
+
+def test_a_refusal_needs_no_citation() -> None:
+    draft = _draft("The passages do not say.")
+    assert find_problems(draft, _prompt(_hit(1)), retrieved=1, refused=True) == ()
