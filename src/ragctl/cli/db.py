@@ -1,0 +1,135 @@
+"""``ragctl db``: the database itself."""
+
+from __future__ import annotations
+
+import os
+
+import typer
+
+from ragctl import wiring
+from ragctl.cli import options
+from ragctl.cli.output import Output
+from ragctl.db.connect import redacted
+from ragctl.db.migrate import pending
+from ragctl.errors import DatabaseError
+from ragctl.settings import Settings
+
+app = options.command_app("Start, stop, look at and migrate the database.")
+
+
+@app.command(epilog="Example: ragctl db start")
+def start(debug: options.Debug = False) -> None:
+    """Start the embedded server; nothing where it runs already."""
+    server = wiring.embedded_server(wiring.load_settings({}))
+    started = server.ensure_running()
+    status = server.status()
+    state = "started" if started else "already running"
+    Output(environ=os.environ).line(f"{state}: pid {status.pid}, {status.data_directory}")
+
+
+@app.command(epilog="Example: ragctl db stop")
+def stop(debug: options.Debug = False) -> None:
+    """Stop the embedded server for everyone; the data stays."""
+    server = wiring.embedded_server(wiring.load_settings({}))
+    Output(environ=os.environ).line("stopped" if server.stop() else "not running")
+
+
+@app.command(epilog="Example: ragctl db status --json")
+def status(
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Show the server, the database of the site and its schema; starts nothing."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    facts = _facts(settings)
+    output = Output(environ=os.environ)
+    if json:
+        output.json({"schema": "ragctl.db_status/1", **facts})
+        return
+    for name, value in facts.items():
+        shown = "yes" if value is True else "no" if value is False else value
+        output.line(f"{name.replace('_', ' '):16} {'-' if shown in (None, '') else shown}")
+
+
+def _facts(settings: Settings) -> dict[str, object]:
+    facts: dict[str, object] = {"server": "given by URL" if settings.database.url else "embedded"}
+    if not settings.database.url:
+        state = wiring.embedded_server(settings).status()
+        facts |= {
+            "running": state.running,
+            "pid": state.pid,
+            "data_directory": str(state.data_directory),
+            "log": str(state.log),
+        }
+        if not state.running:
+            return facts
+    facts["url"] = redacted(wiring.database_url(settings))
+    try:
+        with wiring.raw_connection(settings) as connection:
+            server = wiring.server_facts(connection)
+            missing = pending(connection, wiring.database_url(settings))
+    except DatabaseError as error:
+        return facts | {"problem": error.message}
+    return facts | {
+        "postgresql": server.version,
+        "pgvector": server.vector_version,
+        "encoding": server.encoding,
+        "pending": [migration.name for migration in missing],
+    }
+
+
+@app.command(epilog='Example: psql "$(ragctl db url)"')
+def url(
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Print the address of the site's database, for psql and other programs."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    address = wiring.database_url(settings)
+    if not settings.database.url:
+        wiring.embedded_server(settings).ensure_running()
+    output = Output(environ=os.environ)
+    if json:
+        output.json({"schema": "ragctl.db_url/1", "url": address})
+    else:
+        output.line(address)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog='Example: ragctl db psql -- -c "SELECT url, section FROM chunks LIMIT 3"',
+)
+def psql(
+    ctx: typer.Context,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Open psql on the site's database; what follows -- goes to psql."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    server = wiring.embedded_server(settings)
+    program = server.binary("psql")
+    if not settings.database.url:
+        with wiring.raw_connection(settings):
+            pass
+    os.execv(program, [str(program), wiring.database_url(settings), *ctx.args])
+
+
+@app.command(epilog="Example: ragctl db migrate")
+def migrate(
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Bring the tables to this version's schema; forward only, safe to repeat."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    applied = wiring.migrate_database(settings)
+    output = Output(environ=os.environ)
+    for migration in applied:
+        output.line(f"applied {migration.name}")
+    if not applied:
+        output.line("nothing to do")

@@ -1,0 +1,163 @@
+"""Records as JSON documents. Every document names its schema; fields are only ever added."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ragctl.records import Answer, Hit, IngestSummary, StoredPage
+from ragctl.stages.links import page_link
+
+Document = dict[str, object]
+
+
+def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document:
+    """Return ``ragctl.answer/1``; keys of later capabilities are there and empty."""
+    document: Document = {
+        "schema": "ragctl.answer/1",
+        "question": answer.question,
+        "answer": answer.text,
+        "refused": answer.refused,
+        "degraded": answer.degraded,
+        "cached": answer.cached,
+        "finish": answer.finish,
+        "truncated": answer.finish in ("length", "repetition", "torn"),
+        "citations": [
+            {
+                "n": citation.n,
+                "title": citation.title,
+                "url": citation.url,
+                "section": citation.section or "",
+                "anchor": citation.anchor or "",
+                "link": citation.link,
+                "support": citation.support,
+                "passages": list(citation.passages),
+            }
+            for citation in answer.citations
+        ],
+        "claims": [
+            {
+                "text": claim.text,
+                "cites": list(claim.cites),
+                "verdict": claim.verdict,
+                "why": claim.why,
+            }
+            for claim in answer.claims
+        ],
+        "passages": [_passage(hit) for hit in answer.passages],
+        "problems": [
+            {"code": problem.code, "message": problem.message} for problem in answer.problems
+        ],
+        "route": answer.route,
+        "attempts": [
+            {"route": attempt.route, "outcome": attempt.outcome, "ms": round(attempt.ms, 1)}
+            for attempt in answer.attempts
+        ],
+        "tokens": {"prompt": answer.prompt_tokens, "output": answer.output_tokens},
+        "ms": {
+            "embed": _rounded(answer.timings.embed),
+            "search": _rounded(answer.timings.search),
+            "prefill": _rounded(answer.timings.prefill),
+            "decode": _rounded(answer.timings.decode),
+            "total": _rounded(answer.timings.total),
+        },
+        "cost_usd": answer.cost_usd,
+        "trace_id": answer.trace_id,
+    }
+    if include_prompt:
+        document["prompt"] = answer.prompt.text
+    return document
+
+
+def _passage(hit: Hit) -> Document:
+    return {
+        "n": hit.n,
+        "ref": hit.ref,
+        "url": hit.url,
+        "section": hit.section or "",
+        "anchor": hit.anchor or "",
+        "title": hit.title,
+        "track": hit.track,
+        "body": hit.body,
+        "score": round(hit.score, 6),
+        "vector_score": round(hit.vector_score, 6),
+        "keyword_score": hit.keyword_score,
+    }
+
+
+def _rounded(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds, 1)
+
+
+def ingest_document(summary: IngestSummary) -> Document:
+    """Return ``ragctl.ingest/1``."""
+    return {
+        "schema": "ragctl.ingest/1",
+        "root": summary.root,
+        "embedding": summary.embedding,
+        "tracks": [
+            {
+                "track": track.track,
+                "pages": track.pages,
+                "passages": track.passages,
+                "embedded": track.embedded,
+                "stored": track.stored,
+                "unchanged": track.unchanged,
+                "removed": track.removed,
+                "left_out": track.left_out,
+            }
+            for track in summary.tracks
+        ],
+        "left_out": [
+            {"path": left.path, "reason": left.reason, "intended": left.intended}
+            for left in summary.left_out
+        ],
+        "refused": [
+            {
+                "ref": refused.chunk.ref,
+                "section": refused.chunk.section or "",
+                "reason": refused.reason,
+                "message": refused.message,
+            }
+            for refused in summary.refused
+        ],
+        "warnings": list(summary.warnings),
+        "seconds": {stage: round(seconds, 3) for stage, seconds in summary.seconds.items()},
+    }
+
+
+def sources_document(pages: Sequence[StoredPage], *, base_url: str) -> Document:
+    """Return ``ragctl.sources/1``: pages in reading order, and totals by track."""
+    passages: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    for page in pages:
+        passages[page.track] += page.passages
+        words[page.track] += page.words
+        counted[page.track] += not page.is_landing
+    return {
+        "schema": "ragctl.sources/1",
+        "pages": [
+            {
+                "track": page.track,
+                "position": page.position,
+                "title": page.title,
+                "url": page.url,
+                "link": page_link(page.url, None, base_url=base_url),
+                "landing": page.is_landing,
+                "passages": page.passages,
+                "words": page.words,
+                "source_path": page.source_path,
+            }
+            for page in pages
+        ],
+        "tracks": [
+            {
+                "track": track,
+                "pages": counted[track],
+                "passages": passages[track],
+                "words": words[track],
+            }
+            for track in dict.fromkeys(page.track for page in pages)
+        ],
+    }

@@ -1,0 +1,205 @@
+"""``ragctl ingest``: from the content folder to the database."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragctl import wiring
+from ragctl.cli import options
+from ragctl.cli.documents import ingest_document
+from ragctl.cli.output import Output
+from ragctl.cli.progress import Progress
+from ragctl.cli.render import ingest_table, show_findings
+from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
+from ragctl.files import find
+from ragctl.indexing import IngestOptions
+from ragctl.pipeline import ingest as run_ingest
+from ragctl.pipeline import survey
+from ragctl.records import IngestSummary, StoredPage
+from ragctl.settings import Settings
+
+app = options.command_app("Read a site's content folder into the database.")
+
+
+@app.command(epilog="Example: ragctl ingest website/src/content --exclude 'drafts/*'")
+def ingest(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="The content folder, or a folder in it; default: the setting site.root.",
+        ),
+    ] = None,
+    track: options.Tracks = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="PATTERN",
+            help="Leave out files that match, such as 'drafts/*'; may be given more than once.",
+        ),
+    ] = None,
+    drafts: Annotated[
+        bool, typer.Option("--drafts", help="Take pages marked as drafts too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and cut, but embed and store nothing.")
+    ] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Make everything anew, with the model and chunker set now."),
+    ] = False,
+    moved: Annotated[
+        bool, typer.Option("--moved", help="The site lies in another folder than it did before.")
+    ] = False,
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Read the markdown below PATH, cut it into passages, embed and store them.
+
+    Run it again after a change: only what changed is read into the database anew.
+    """
+    settings = wiring.load_settings(
+        {
+            "site.name": site,
+            "database.url": database_url,
+            "site.tracks": options.listed(track),
+            "site.exclude": options.listed(exclude),
+        }
+    )
+    if rebuild and track:
+        raise UsageError(
+            "--rebuild makes the whole site anew and cannot be limited by --track",
+            hint="Leave one of them out.",
+        )
+    folder = _content_folder(path, settings)
+    output = Output(environ=os.environ)
+    if dry_run:
+        summary = survey_folder(folder, settings, drafts=drafts)
+    else:
+        summary = ingest_folder(
+            folder, settings, output, drafts=drafts, rebuild=rebuild, moved=moved
+        )
+    if json:
+        output.json(ingest_document(summary))
+    else:
+        show_summary(summary, output, dry_run=dry_run)
+    raise typer.Exit(EXIT_FINDINGS if summary.has_findings else EXIT_DONE)
+
+
+def _content_folder(path: Path | None, settings: Settings) -> Path:
+    if path is not None:
+        return path
+    if not settings.site.root:
+        raise UsageError(
+            "no content folder given",
+            hint="Name it: ragctl ingest website/src/content, or set site.root in ragctl.toml.",
+        )
+    return Path(settings.site.root)
+
+
+def survey_folder(folder: Path, settings: Settings, *, drafts: bool) -> IngestSummary:
+    """Return what an ingest would find, without a database or a model."""
+    chunker = wiring.make_chunker(settings)
+    found = find(folder, tracks=settings.site.tracks, exclude=settings.site.exclude)
+    return survey(
+        found.sources,
+        found.left_out,
+        root=_real(folder),
+        chunker=chunker,
+        drafts=drafts,
+        clock=time.perf_counter,
+    )
+
+
+def ingest_folder(
+    folder: Path,
+    settings: Settings,
+    output: Output,
+    *,
+    drafts: bool = False,
+    rebuild: bool = False,
+    moved: bool = False,
+) -> IngestSummary:
+    """Ingest a content folder, or a folder inside the recorded one, and return what was done."""
+    chunker = wiring.make_chunker(settings)
+    find(folder, tracks=settings.site.tracks, exclude=settings.site.exclude)  # before any server
+    with wiring.open_database_for_ingest(settings) as database:
+        root = database.site.content_root() or _real(_widest_root(folder, settings))
+        below = None if moved else _below(folder, root)
+        if below is None:
+            root = _real(folder)
+        found = find(
+            Path(root), below=below, tracks=settings.site.tracks, exclude=settings.site.exclude
+        )
+        recorded = database.identity.load()
+        embedder = wiring.make_embedder(settings, recorded=recorded, rebuilds=rebuild)
+        if embedder.remark:
+            output.remark(embedder.remark)
+        with Progress(output) as progress:
+            return run_ingest(
+                found.sources,
+                found.left_out,
+                options=IngestOptions(
+                    root=root,
+                    covers=_coverage(below, root, settings.site.tracks),
+                    drafts=drafts,
+                    rebuild=rebuild,
+                    moved=moved,
+                    batch_size=settings.embedding.batch_size,
+                    in_flight=settings.embedding.in_flight,
+                ),
+                database=database,
+                chunker=chunker,
+                embedder=embedder.part,
+                report=progress.show,
+                clock=time.perf_counter,
+            )
+
+
+def _widest_root(folder: Path, settings: Settings) -> Path:
+    configured = settings.site.root
+    if configured and _below(folder, _real(Path(configured))) is not None:
+        return Path(configured)
+    return folder
+
+
+def _below(folder: Path, root: str) -> Path | None:
+    """Return the folder where it lies in the root or is it, ``None`` elsewhere."""
+    real = Path(_real(folder))
+    return real if real.is_relative_to(root) else None
+
+
+def _real(folder: Path) -> str:
+    return os.path.realpath(folder)
+
+
+def _coverage(
+    below: Path | None, root: str, tracks: tuple[str, ...]
+) -> Callable[[StoredPage], bool]:
+    prefix = below.relative_to(root).as_posix() if below is not None else "."
+
+    def covers(page: StoredPage) -> bool:
+        in_folder = prefix == "." or page.source_path.startswith(f"{prefix}/")
+        return in_folder and (not tracks or page.track in tracks)
+
+    return covers
+
+
+def show_summary(summary: IngestSummary, output: Output, *, dry_run: bool = False) -> None:
+    """Print the summary by track, then what was left out and what to look at."""
+    output.data.print(ingest_table(summary))
+    show_findings(summary, output)
+    seconds = summary.seconds.get("total", 0.0)
+    if dry_run:
+        output.remark(f"Nothing was stored (--dry-run). {seconds:.1f} s")
+    else:
+        output.remark(f'Done in {seconds:.1f} s. Ask: ragctl ask "..."')

@@ -1,0 +1,233 @@
+"""The program ``ragctl``: finds the command, runs it, and turns errors into words and exit codes.
+
+A command's module is imported when it is called, so that ``--help`` stays fast: nothing here may
+import psycopg, requests, rich or a model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from ragctl import __version__
+from ragctl.errors import (
+    EXIT_BUG,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    RagctlError,
+)
+
+_EPILOG = """\
+Exit codes: 0 done or answered; 1 something was left out or found; 2 usage or settings;
+3 nothing to read or nothing ingested; 4 database; 5 model; 6 index made by another model or
+chunker; 7 incomplete answer; 70 a bug of ragctl; 130/143 stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyCommand:
+    """A command that is imported when it is called; ``about`` is its line in ``--help``."""
+
+    name: str
+    module: str
+    about: str
+    group: str
+
+
+COMMANDS = (
+    LazyCommand(
+        name="ingest",
+        module="ragctl.cli.ingest",
+        about="Read a site's content folder into the database.",
+        group="Every day",
+    ),
+    LazyCommand(
+        name="ask",
+        module="ragctl.cli.ask",
+        about="Answer a question from the site, with citations.",
+        group="Every day",
+    ),
+    LazyCommand(
+        name="sources",
+        module="ragctl.cli.sources",
+        about="List the pages that are in the database.",
+        group="Every day",
+    ),
+    LazyCommand(
+        name="demo",
+        module="ragctl.cli.demo",
+        about="Ingest the handbook that ships with ragctl and ask it something.",
+        group="Every day",
+    ),
+    LazyCommand(
+        name="db",
+        module="ragctl.cli.db",
+        about="Start, stop, look at and migrate the database.",
+        group="Operate",
+    ),
+)
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived: unwinds like Ctrl-C."""
+
+
+class LazyGroup(TyperGroup):
+    """The root command: knows its commands by name and loads the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of ``--help``."""
+        return [command.name for command in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command; ``None`` for a name that is not ours."""
+        for command in COMMANDS:
+            if command.name == cmd_name:
+                loaded = typer.main.get_command(importlib.import_module(command.module).app)
+                loaded.name = cmd_name
+                return loaded
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by group, from the table alone."""
+        for group in dict.fromkeys(command.group for command in COMMANDS):
+            with formatter.section(group):
+                formatter.write_dl(
+                    [
+                        (command.name, command.about)
+                        for command in COMMANDS
+                        if command.group == group
+                    ]
+                )
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        click.echo(f"ragctl {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    help="Ask a technical site questions in the terminal, and check every answer against the "
+    "passage it cites.",
+    epilog=_EPILOG,
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version and exit.",
+        callback=_print_version,
+        is_eager=True,
+    ),
+) -> None:
+    """Carry the options that belong to no command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``ragctl`` and exit with a documented code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+    code = _run(arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed_pipe()
+    sys.exit(code)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def _run(arguments: list[str]) -> int:
+    command: Any = typer.main.get_command(app)
+    wants_json = "--json" in arguments
+    debug = "--debug" in arguments or bool(os.environ.get("RAGCTL_DEBUG"))
+    try:
+        result = command.main(args=arguments, prog_name="ragctl", standalone_mode=False)
+    except RagctlError as error:
+        if debug:
+            raise
+        _show_error(error.code, error.message, error.hint, wants_json=wants_json)
+        return error.exit_code
+    except click.ClickException as error:
+        _show_usage_error(error, wants_json=wants_json)
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except Terminated:
+        return EXIT_TERMINATED
+    except BrokenPipeError:
+        return _closed_pipe()
+    except Exception as error:
+        if debug:
+            raise
+        _show_error(
+            "bug",
+            f"this is a bug in ragctl: {type(error).__name__}: {error}",
+            "Run again with --debug and report what it prints.",
+            wants_json=wants_json,
+        )
+        return EXIT_BUG
+    return result if isinstance(result, int) else 0
+
+
+def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "ragctl"
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(message, err=True)
+        return
+    _show_error("usage", message, f"See `{path} --help`.", wants_json=wants_json)
+
+
+def _show_error(code: str, message: str, hint: str, *, wants_json: bool) -> None:
+    if wants_json:
+        document = {
+            "schema": "ragctl.error/1",
+            "error": {"code": code, "message": message, "hint": hint},
+        }
+        click.echo(json.dumps(document, indent=2))
+        return
+    click.echo(_printable(f"ragctl: {message}"), err=True)
+    if hint:
+        click.echo(_printable(f"  {hint}"), err=True)
+
+
+def _printable(text: str) -> str:
+    return "".join(
+        character if character == "\n" or character.isprintable() else "\ufffd"
+        for character in text
+    )
+
+
+def _closed_pipe() -> int:
+    # The reader went away (`| head`): keep the interpreter from complaining at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

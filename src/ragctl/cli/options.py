@@ -1,0 +1,43 @@
+"""Options that several commands share, spelled and explained once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+Site = Annotated[
+    str | None,
+    typer.Option("--site", metavar="NAME", help="The site: each name is a database of its own."),
+]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--database-url",
+        metavar="URL",
+        help="A PostgreSQL with pgvector instead of the embedded server.",
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Tracks = Annotated[
+    list[str] | None,
+    typer.Option("--track", metavar="TRACK", help="Only this track; may be given more than once."),
+]
+
+
+def command_app(about: str) -> typer.Typer:
+    """Return the Typer application of one command or command group."""
+    return typer.Typer(
+        help=about,
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def listed(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return a repeatable option as settings take it: ``None`` where it was not given."""
+    return tuple(values) if values else None

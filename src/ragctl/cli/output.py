@@ -1,0 +1,75 @@
+"""What reaches the terminal: consoles, JSON, and text from elsewhere made harmless.
+
+Colour and hyperlinks appear on a terminal that wants them and nowhere else (``NO_COLOR``,
+``TERM=dumb``, pipes). Text of pages and models never brings control characters along.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_WIDE = 100_000
+
+
+def harmless(text: str) -> str:
+    """Return a text with control and direction characters shown as replacements."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+class Output:
+    """Data on stdout, remarks on stderr."""
+
+    def __init__(self, *, environ: Mapping[str, str]) -> None:
+        plain = bool(environ.get("NO_COLOR")) or environ.get("TERM", "") == "dumb"
+        self.is_terminal = sys.stdout.isatty()
+        self.has_links = self.is_terminal and not plain
+        self.is_live = sys.stderr.isatty() and environ.get("TERM", "") != "dumb"
+        self.data = _console(sys.stdout, plain=plain)
+        self.remarks = _console(sys.stderr, plain=plain)
+
+    def json(self, document: Mapping[str, object]) -> None:
+        """Print one JSON document; characters that the stream cannot hold are escaped."""
+        is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+        text = json.dumps(document, indent=2, ensure_ascii=not is_unicode)
+        sys.stdout.write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+
+    def stream(self, text: str) -> None:
+        """Write a piece of an answer as it comes."""
+        sys.stdout.write(harmless(text))
+        sys.stdout.flush()
+
+    def remark(self, text: str, *, style: str = "") -> None:
+        """Print a line for people on stderr."""
+        self.remarks.print(Text(harmless(text), style=style), soft_wrap=True)
+
+    def line(self, text: str | Text = "") -> None:
+        """Print a line of data, never wrapped or cut by us."""
+        self.data.print(Text(harmless(text)) if isinstance(text, str) else text, soft_wrap=True)
+
+    def linked(self, text: str, target: str, *, style: str = "") -> Text:
+        """Return a text that opens ``target`` where the terminal knows hyperlinks."""
+        base = Style.parse(style) if style else Style()
+        return Text(harmless(text), style=base + Style(link=target) if self.has_links else base)
+
+
+def _console(stream: TextIO, *, plain: bool) -> Console:
+    is_terminal = stream.isatty()
+    return Console(
+        file=stream,
+        force_terminal=is_terminal and not plain,
+        color_system="auto" if is_terminal and not plain else None,
+        width=None if is_terminal else _WIDE,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )

@@ -1,0 +1,149 @@
+"""Records as rich renderables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from ragctl.cli.output import Output, harmless
+from ragctl.records import Answer, Citation, Hit, IngestSummary, StoredPage
+from ragctl.stages.links import page_link
+
+
+def show_sources_of(answer: Answer, output: Output, *, root: str | None) -> None:
+    """Print the sources of an answer: number, page, section, link."""
+    if not answer.citations:
+        return
+    output.line()
+    output.line(Text("Sources", style="bold"))
+    for citation in answer.citations:
+        _show_citation(citation, output, root=root)
+
+
+def _show_citation(citation: Citation, output: Output, *, root: str | None) -> None:
+    numbers = "".join(f"[{number}]" for number in citation.passages)
+    title = harmless(citation.title)
+    section = f" — {harmless(citation.section)}" if citation.section else ""
+    output.line(Text.assemble((numbers, "cyan"), " ", (title, "bold"), section))
+    target = citation.link
+    if target.startswith("/"):
+        target = source_uri(root, citation.source_path) or ""
+    indent = " " * (len(numbers) + 1)
+    if target:
+        output.line(Text(indent) + output.linked(citation.link, target))
+    else:
+        output.line(indent + citation.link)
+
+
+def source_uri(root: str | None, source_path: str) -> str | None:
+    """Return a ``file:`` address of a page's source, ``None`` where it is not on this disk."""
+    if root is None:
+        return None
+    path = Path(root) / source_path
+    return path.as_uri() if path.is_file() else None
+
+
+def show_passages(passages: Sequence[Hit], output: Output) -> None:
+    """Print passages as found: number, score, place, and text."""
+    for hit in passages:
+        place = f"{hit.title} — {hit.section}" if hit.section else hit.title
+        output.line(
+            Text.assemble(
+                (f"[{hit.n}]", "cyan"),
+                f" {hit.vector_score:.3f} ",
+                (harmless(place), "bold"),
+                f"  {harmless(hit.ref)}",
+            )
+        )
+        output.line(hit.body)
+        output.line()
+
+
+def ingest_table(summary: IngestSummary) -> Table:
+    """Return the summary of an ingest, a line a track."""
+    table = _table("track", "pages", "passages", "embedded", "unchanged", "removed", "left out")
+    rows = [
+        (
+            track.pages,
+            track.passages,
+            track.embedded,
+            track.unchanged,
+            track.removed,
+            track.left_out,
+        )
+        for track in summary.tracks
+    ]
+    for track, row in zip(summary.tracks, rows, strict=True):
+        table.add_row(Text(harmless(track.track)), *(f"{value:,}" for value in row))
+    if len(rows) > 1:
+        totals = [sum(column) for column in zip(*rows, strict=True)]
+        table.add_section()
+        table.add_row("total", *(f"{value:,}" for value in totals))
+    return table
+
+
+def show_findings(summary: IngestSummary, output: Output) -> None:
+    """Print what was left out and what the reader should look at, on stderr."""
+    intended = Counter(left.reason for left in summary.left_out if left.intended)
+    if intended:
+        counted = ", ".join(f"{count} {reason}" for reason, count in sorted(intended.items()))
+        output.remark(f"Left out on purpose: {counted}.")
+    for left in summary.left_out:
+        if not left.intended:
+            output.remark(f"LEFT OUT {left.path}: {left.reason}", style="red")
+    for refused in summary.refused:
+        section = f" ({refused.chunk.section})" if refused.chunk.section else ""
+        output.remark(f"NO VECTOR {refused.chunk.ref}{section}: {refused.message}", style="red")
+    for warning in summary.warnings:
+        output.remark(f"warning: {warning}", style="yellow")
+
+
+def sources_table(
+    pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
+) -> Table:
+    """Return the pages of the database in reading order."""
+    table = _table("track", "#", "title", "link", "passages", "words", text_columns=(0, 2, 3))
+    for page in pages:
+        link = page_link(page.url, None, base_url=base_url)
+        target = link if base_url else source_uri(root, page.source_path)
+        table.add_row(
+            Text(harmless(page.track)),
+            "" if page.is_landing else str(page.position),
+            Text(harmless(page.title)),
+            output.linked(link, target) if target else Text(harmless(link)),
+            "landing" if page.is_landing else f"{page.passages:,}",
+            f"{page.words:,}",
+        )
+    return table
+
+
+def track_totals(pages: Sequence[StoredPage]) -> Table:
+    """Return pages, passages and words by track."""
+    table = _table("track", "pages", "passages", "words")
+    counts: dict[str, Counter[str]] = {}
+    for page in pages:
+        track = counts.setdefault(page.track, Counter())
+        track["pages"] += not page.is_landing
+        track["passages"] += page.passages
+        track["words"] += page.words
+    keys = ("pages", "passages", "words")
+    for name, track in counts.items():
+        table.add_row(Text(harmless(name)), *(f"{track[key]:,}" for key in keys))
+    if len(counts) > 1:
+        table.add_section()
+        table.add_row(
+            "total", *(f"{sum(track[key] for track in counts.values()):,}" for key in keys)
+        )
+    return table
+
+
+def _table(*columns: str, text_columns: tuple[int, ...] = (0,)) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for number, column in enumerate(columns):
+        is_text = number in text_columns
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
+    return table

@@ -1,0 +1,54 @@
+"""``ragctl sources``: what is in the database."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from ragctl import wiring
+from ragctl.cli import options
+from ragctl.cli.documents import sources_document
+from ragctl.cli.output import Output
+from ragctl.cli.render import sources_table, track_totals
+from ragctl.errors import UsageError
+
+app = options.command_app("List the pages that are in the database.")
+
+
+@app.command(
+    epilog="Example: ragctl sources --track design",
+)
+def sources(
+    track: Annotated[
+        str | None, typer.Option("--track", metavar="TRACK", help="Only the pages of this track.")
+    ] = None,
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """List the pages in the database in reading order, with passages and words by track."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    output = Output(environ=os.environ)
+    with wiring.open_database(settings) as database:
+        require_known_tracks(database.pages.tracks(), (track,) if track else ())
+        pages = database.pages.all(track=track)
+        root = database.site.content_root()
+    if json:
+        output.json(sources_document(pages, base_url=settings.site.base_url))
+        return
+    output.data.print(sources_table(pages, output, base_url=settings.site.base_url, root=root))
+    output.line()
+    output.data.print(track_totals(pages))
+
+
+def require_known_tracks(known: list[str], asked: tuple[str, ...]) -> None:
+    """Raise :class:`~ragctl.errors.UsageError` for a track without pages, naming those with."""
+    for track in asked:
+        if track not in known:
+            raise UsageError(
+                f"there is no track {track!r} in the database",
+                hint=f"Tracks: {', '.join(known) or 'none yet'}.",
+            )

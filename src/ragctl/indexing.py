@@ -1,0 +1,314 @@
+"""The steps of an ingest: which files changed, their passages, their vectors, their rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragctl.db.database import Database
+from ragctl.errors import ContentError, ContentRootMismatch, IndexMismatch
+from ragctl.files import read
+from ragctl.ledger import Ledger
+from ragctl.protocols import Chunker, Embedder
+from ragctl.records import (
+    Chunk,
+    EmbeddedChunk,
+    EmbeddingIdentity,
+    IndexIdentity,
+    Page,
+    RefusedChunk,
+    SourceFile,
+    StoredPage,
+    Vector,
+)
+from ragctl.stages.embed import content_hash, embed, embedded_text
+from ragctl.stages.parse import parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions:
+    """How to ingest.
+
+    ``covers`` tells whether a stored page lies in the part of the site that this run reads: only
+    such pages are removed when their file is gone. ``rebuild`` makes everything anew and swaps it
+    in at the end, in one transaction; ``moved`` accepts another content root.
+    """
+
+    root: str
+    covers: Callable[[StoredPage], bool]
+    drafts: bool = False
+    rebuild: bool = False
+    moved: bool = False
+    batch_size: int = 32
+    in_flight: int = 2
+
+
+def require_same_root(database: Database, root: str, *, moved: bool) -> None:
+    """Raise :class:`~ragctl.errors.ContentRootMismatch` where another root is recorded."""
+    recorded = database.site.content_root()
+    if recorded is not None and recorded != root and not moved:
+        raise ContentRootMismatch(
+            f"this database holds {recorded}, not {root}",
+            hint="Give the other site a name of its own: --site NAME. "
+            "If this is the same site in a new place: --moved.",
+        )
+
+
+def require_same_chunker(recorded: IndexIdentity | None, chunker: Chunker) -> None:
+    """Raise :class:`~ragctl.errors.IndexMismatch` where passages were cut in another way."""
+    if recorded is None:
+        return
+    before = (recorded.chunker, dict(recorded.chunker_parameters))
+    now = (chunker.name, dict(chunker.parameters))
+    if before != now:
+        raise IndexMismatch(
+            f"the passages were cut by {_cut(*before)}, the settings say {_cut(*now)}",
+            hint="Cut and embed everything anew with `ragctl ingest --rebuild`, or set the "
+            "chunking back.",
+        )
+
+
+def require_same_model(recorded: IndexIdentity | None, embedding: EmbeddingIdentity) -> None:
+    """Raise :class:`~ragctl.errors.IndexMismatch` where vectors come from another model.
+
+    Digests are compared where both are known: the same name can stand for a newer model.
+    """
+    if recorded is None:
+        return
+    before = recorded.embedding
+    same_name = (before.provider, before.model) == (embedding.provider, embedding.model)
+    digests = {before.digest, embedding.digest} - {""}
+    if same_name and len(digests) < 2:
+        return
+    told = (before.label, embedding.label)
+    if same_name:
+        told = (
+            f"{before.label} {before.digest[:12]}",
+            f"{embedding.label} {embedding.digest[:12]}",
+        )
+    raise IndexMismatch(
+        f"the index was made with {told[0]}, not with {told[1]}",
+        hint="Embed everything anew with `ragctl ingest --rebuild`, or set embedding.provider "
+        "and embedding.model back.",
+    )
+
+
+def agreed_identity(
+    recorded: IndexIdentity | None, chunker: Chunker, embedder: Embedder, *, rebuilds: bool
+) -> IndexIdentity:
+    """Return the identity that this run writes; asks the embedder which model it is."""
+    if not rebuilds:
+        require_same_model(recorded, embedder.identity)
+    return IndexIdentity(
+        embedding=embedder.identity,
+        chunker=chunker.name,
+        chunker_parameters=chunker.parameters,
+    )
+
+
+def record_identity(database: Database, root: str, identity: IndexIdentity) -> None:
+    """Record what the database holds and what made it, where that is not recorded yet."""
+    if database.site.content_root() != root:
+        database.site.record(root)
+    if database.identity.load() != identity:
+        database.identity.record(identity)
+
+
+def _cut(name: str, parameters: Mapping[str, int | str]) -> str:
+    shown = ", ".join(f"{key} {value}" for key, value in sorted(parameters.items()))
+    return f"{name} ({shown})" if shown else name
+
+
+def readable_files(
+    sources: Iterable[SourceFile], ledger: Ledger
+) -> Iterator[tuple[SourceFile, bytes]]:
+    """Yield files with their bytes; one that cannot be read is left out, its stored page kept."""
+    for source in sources:
+        try:
+            with ledger.timed("read"):
+                data = read(source)
+        except ContentError as error:
+            ledger.leave_out(source, error.message, intended=False, keep=True)
+            continue
+        yield source, data
+
+
+def changed_files(
+    sources: Iterable[SourceFile],
+    stored: Mapping[str, StoredPage],
+    database: Database,
+    options: IngestOptions,
+    ledger: Ledger,
+) -> Iterator[tuple[SourceFile, bytes]]:
+    """Yield the files whose page must be made, with their bytes; note those that are unchanged."""
+    for source, data in readable_files(sources, ledger):
+        page = stored.get(source.url)
+        if page is None or options.rebuild or not _is_same(page, source, data, options):
+            yield source, data
+            continue
+        if (page.size_bytes, page.mtime_ns) != (source.size_bytes, source.mtime_ns):
+            database.pages.touch(page.id, size_bytes=source.size_bytes, mtime_ns=source.mtime_ns)
+        ledger.unchanged(source)
+
+
+def _is_same(page: StoredPage, source: SourceFile, data: bytes, options: IngestOptions) -> bool:
+    return (
+        page.sha256 == hashlib.sha256(data).hexdigest()
+        and page.refused == 0
+        and page.source_path == source.path
+        and page.is_landing == source.is_landing
+        and (options.drafts or not page.is_draft)
+    )
+
+
+def cut_pages(
+    files: Iterable[tuple[SourceFile, bytes]],
+    chunker: Chunker,
+    *,
+    drafts: bool,
+    ledger: Ledger,
+) -> Iterator[tuple[Page, tuple[Chunk, ...]]]:
+    """Yield the page of each file with its passages; landing pages have none."""
+    for source, data in files:
+        with ledger.timed("parse"):
+            page = parse(source, data)
+        if page.is_draft and not drafts:
+            ledger.leave_out(source, "draft", intended=True, keep=False)
+            continue
+        with ledger.timed("chunk"):
+            passages = () if page.is_landing else chunker.chunk(page)
+        ledger.parsed(page, len(passages))
+        yield page, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedPage:
+    """A page with the passages that have a vector and the count of those that were refused."""
+
+    page: Page
+    passages: tuple[EmbeddedChunk, ...]
+    refused: int
+
+
+def with_vectors(
+    pages: Iterable[tuple[Page, tuple[Chunk, ...]]],
+    database: Database,
+    embedder: Embedder,
+    options: IngestOptions,
+    ledger: Ledger,
+) -> Iterator[EmbeddedPage]:
+    """Yield pages as soon as all of their passages were embedded, in order.
+
+    Passages of several pages share a batch; new vectors are remembered as they come, so that an
+    interrupted run never pays twice.
+    """
+    cache = database.embedding_cache(embedder.identity)
+    waiting: deque[tuple[Page, int]] = deque()
+
+    def passages() -> Iterator[Chunk]:
+        for page, chunks in pages:
+            waiting.append((page, len(chunks)))
+            yield from chunks
+
+    batches = embed(
+        passages(),
+        embedder,
+        known=cache.known,
+        batch_size=options.batch_size,
+        in_flight=options.in_flight,
+    )
+    ready: list[EmbeddedChunk | RefusedChunk] = []
+    with ledger.timed("embed"):
+        for batch in batches:
+            cache.remember(batch.computed)
+            ready.extend(batch.results)
+            ledger.embedded(batch.results, computed=batch.computed)
+            yield from _finished(waiting, ready)
+        yield from _finished(waiting, ready)
+
+
+def _finished(
+    waiting: deque[tuple[Page, int]], ready: list[EmbeddedChunk | RefusedChunk]
+) -> Iterator[EmbeddedPage]:
+    while waiting and waiting[0][1] <= len(ready):
+        page, count = waiting.popleft()
+        results, ready[:count] = ready[:count], []
+        passages = tuple(result for result in results if isinstance(result, EmbeddedChunk))
+        yield EmbeddedPage(page=page, passages=passages, refused=count - len(passages))
+
+
+def store_page(embedded: EmbeddedPage, database: Database, ledger: Ledger) -> None:
+    """Write a page and its passages in one transaction."""
+    with ledger.timed("store"), database.transaction():
+        _write(embedded, database)
+    ledger.stored(embedded.page)
+
+
+def _write(embedded: EmbeddedPage, database: Database) -> None:
+    page_id = database.pages.store(embedded.page, refused=embedded.refused)
+    database.chunks.replace(page_id, embedded.passages)
+
+
+def rebuild(
+    sources: Sequence[SourceFile],
+    pages: Iterable[tuple[Page, tuple[Chunk, ...]]],
+    identity: IndexIdentity,
+    database: Database,
+    chunker: Chunker,
+    embedder: Embedder,
+    options: IngestOptions,
+    ledger: Ledger,
+) -> None:
+    """Make everything anew and swap it in at the end.
+
+    First every passage is embedded into the cache while readers still see the old index; then
+    one transaction empties the tables and fills them from the cache, without a model.
+    """
+    made = {page.page.url for page in with_vectors(pages, database, embedder, options, ledger)}
+    cache = database.embedding_cache(identity.embedding)
+    with ledger.timed("store"), database.transaction():
+        database.pages.remove_all()
+        record_identity(database, options.root, identity)
+        for source in sources:
+            if source.url not in made:
+                continue
+            page = parse(source, read(source))
+            chunks = () if page.is_landing else chunker.chunk(page)
+            _write(_from_cache(page, chunks, cache.known), database)
+            ledger.stored(page)
+        database.pages.renumber()
+
+
+def _from_cache(
+    page: Page,
+    chunks: Sequence[Chunk],
+    known: Callable[[Sequence[str]], Mapping[str, Vector]],
+) -> EmbeddedPage:
+    hashes = [content_hash(embedded_text(chunk)) for chunk in chunks]
+    vectors = known(hashes)
+    passages = tuple(
+        EmbeddedChunk(chunk=chunk, vector=vectors[digest], content_hash=digest)
+        for chunk, digest in zip(chunks, hashes, strict=True)
+        if digest in vectors
+    )
+    return EmbeddedPage(page=page, passages=passages, refused=len(chunks) - len(passages))
+
+
+def remove_gone(
+    stored: Mapping[str, StoredPage],
+    database: Database,
+    options: IngestOptions,
+    ledger: Ledger,
+) -> None:
+    """Remove stored pages whose file is gone from the covered part, and number the rest."""
+    gone = [
+        page for page in stored.values() if page.url not in ledger.kept and options.covers(page)
+    ]
+    with database.transaction():
+        if gone:
+            database.pages.remove([page.url for page in gone])
+        database.pages.renumber()
+    for page in gone:
+        ledger.removed(page)

@@ -1,0 +1,189 @@
+"""The ledger of one ingest: what went into each stage, what came out, and how long it took."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from ragctl.records import (
+    ROOT_TRACK,
+    EmbeddedChunk,
+    IndexIdentity,
+    IngestProgress,
+    IngestSummary,
+    LeftOut,
+    Page,
+    RefusedChunk,
+    RunCounts,
+    SourceFile,
+    StoredPage,
+    TrackSummary,
+)
+
+Vectored = EmbeddedChunk | RefusedChunk
+
+
+class HeldPage(Protocol):
+    """What the summary needs to know of a page."""
+
+    @property
+    def track(self) -> str:
+        """The track it belongs to."""
+
+    @property
+    def is_landing(self) -> bool:
+        """Whether it introduces a folder."""
+
+    @property
+    def passages(self) -> int:
+        """How many passages it gives."""
+
+
+class Ledger:
+    """Counts pages and passages as they pass, and reports after every step.
+
+    ``kept`` are the addresses that still have a file: stored pages outside it are gone.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[SourceFile],
+        left_out: Sequence[LeftOut],
+        *,
+        clock: Callable[[], float],
+        report: Callable[[IngestProgress], None],
+    ) -> None:
+        self._clock = clock
+        self._report = report
+        self._began = clock()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._embedded: Counter[str] = Counter()
+        self._stored: Counter[str] = Counter()
+        self._unchanged: Counter[str] = Counter()
+        self._removed: Counter[str] = Counter()
+        self._left_out = list(left_out)
+        self._refused: list[RefusedChunk] = []
+        self._warnings: list[str] = []
+        self.kept: set[str] = set()
+        self.progress = IngestProgress(
+            pages=len(sources), bytes=sum(source.size_bytes for source in sources)
+        )
+        report(self.progress)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time spent in the block to a stage."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            self._seconds[stage] += self._clock() - began
+
+    def unchanged(self, source: SourceFile) -> None:
+        """A page whose file is what was ingested before."""
+        self.kept.add(source.url)
+        self._unchanged[source.track] += 1
+        self._advance(pages_unchanged=1, bytes_stored=source.size_bytes)
+
+    def leave_out(self, source: SourceFile, reason: str, *, intended: bool, keep: bool) -> None:
+        """A file that gives no page; ``keep`` spares what was stored from it before."""
+        self._left_out.append(LeftOut(path=source.path, reason=reason, intended=intended))
+        if keep:
+            self.kept.add(source.url)
+        self._advance(bytes_stored=source.size_bytes)
+
+    def parsed(self, page: Page, passages: int) -> None:
+        """A page that was parsed and cut."""
+        self.kept.add(page.url)
+        self._warnings.extend(page.warnings)
+        if passages == 0 and not page.is_landing:
+            has_text = page.size_bytes > 0 and not _only_front_matter(page)
+            reason = "no text left after parsing" if has_text else "the page is empty"
+            self._left_out.append(
+                LeftOut(path=page.source_path, reason=reason, intended=not has_text)
+            )
+        self._advance(pages_parsed=1, passages_cut=passages)
+
+    def embedded(self, results: Iterable[Vectored], *, computed: Collection[str]) -> None:
+        """Passages that came out of the embedder; ``computed`` are the hashes it worked on."""
+        fresh = reused = 0
+        for result in results:
+            if isinstance(result, RefusedChunk):
+                self._refused.append(result)
+            elif result.content_hash in computed:
+                self._embedded[result.chunk.track] += 1
+                fresh += 1
+            else:
+                reused += 1
+        self._advance(passages_embedded=fresh, passages_reused=reused)
+
+    def stored(self, page: Page) -> None:
+        """A page that was written."""
+        self._stored[page.track] += 1
+        self._advance(pages_stored=1, bytes_stored=page.size_bytes)
+
+    def removed(self, page: StoredPage) -> None:
+        """A stored page whose file is gone."""
+        self._removed[page.track] += 1
+
+    def summary(
+        self, *, root: str, index: IndexIdentity | None, pages: Sequence[HeldPage]
+    ) -> IngestSummary:
+        """Close the ledger: ``pages`` are those the covered part of the site now holds."""
+        self._seconds["total"] = self._clock() - self._began
+        return IngestSummary(
+            root=root,
+            embedding=index.embedding.label if index else "",
+            tracks=self._tracks(pages),
+            left_out=tuple(sorted(self._left_out, key=lambda left: left.path)),
+            refused=tuple(self._refused),
+            warnings=tuple(self._warnings),
+            seconds=dict(self._seconds),
+        )
+
+    def counts(self) -> RunCounts:
+        """Return what the record of the run keeps, also of one that was stopped."""
+        return RunCounts(
+            pages=self.progress.pages_stored,
+            passages=self.progress.passages_cut,
+            embedded=self.progress.passages_embedded,
+            left_out=tuple(self._left_out),
+        )
+
+    def _tracks(self, pages: Sequence[HeldPage]) -> tuple[TrackSummary, ...]:
+        left_out = Counter(_track_of(left.path) for left in self._left_out)
+        held = Counter(page.track for page in pages if not page.is_landing)
+        passages: Counter[str] = Counter()
+        for page in pages:
+            passages[page.track] += page.passages
+        names = {*held, *left_out, *self._removed, *(page.track for page in pages)}
+        return tuple(
+            TrackSummary(
+                track=track,
+                pages=held[track],
+                passages=passages[track],
+                embedded=self._embedded[track],
+                stored=self._stored[track],
+                unchanged=self._unchanged[track],
+                removed=self._removed[track],
+                left_out=left_out[track],
+            )
+            for track in sorted(names, key=lambda name: (name != ROOT_TRACK, name))
+        )
+
+    def _advance(self, **counts: int) -> None:
+        advanced = {name: getattr(self.progress, name) + more for name, more in counts.items()}
+        self.progress = replace(self.progress, **advanced)
+        self._report(self.progress)
+
+
+def _only_front_matter(page: Page) -> bool:
+    return all(removal.kind in ("front_matter", "blank") for removal in page.removals)
+
+
+def _track_of(path: str) -> str:
+    track, slash, _ = path.partition("/")
+    return track if slash else ROOT_TRACK

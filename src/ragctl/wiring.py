@@ -1,0 +1,351 @@
+"""From settings to working parts: the only module that names concrete classes.
+
+It also holds what surrounds a run of the program: where settings files lie, which database a
+site has, and which models ``auto`` stands for. Model clients are imported where they are chosen:
+a command that needs no model must not pay for loading one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ragctl.db.connect import Connection, connect, server_facts
+from ragctl.db.database import Database
+from ragctl.db.embedded import connect_embedded, create_database, database_name
+from ragctl.db.migrate import migrate
+from ragctl.db.server import EmbeddedServer
+from ragctl.db.statements import Migration
+from ragctl.errors import (
+    ContentError,
+    DatabaseMissing,
+    IndexMismatch,
+    ModelError,
+    ModelMissing,
+    SettingsError,
+)
+from ragctl.protocols import Chunker, Embedder, Generator
+from ragctl.records import IndexIdentity
+from ragctl.settings import Settings, SettingsFile, read
+from ragctl.stages.chunk.fixed import FixedChunker
+from ragctl.stages.generate import ExtractiveGenerator
+from ragctl.stages.repetition import RepetitionGuard
+
+if TYPE_CHECKING:
+    from ragctl.models.ollama import OllamaClient
+
+__all__ = ["server_facts"]
+
+SETTINGS_NAME = "ragctl.toml"
+DEFAULT_OLLAMA_MODEL = "nomic-embed-text"
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen(Generic[Part]):
+    """A part, and the line that tells the user why it was chosen (empty: nothing to tell)."""
+
+    part: Part
+    remark: str = ""
+
+
+# Settings ------------------------------------------------------------------------------------
+
+
+def load_settings(
+    flags: Mapping[str, object],
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Return the settings in force in a folder (default: here, with this environment)."""
+    environ = os.environ if environ is None else environ
+    folder = Path.cwd() if folder is None else folder
+    settings = read(flags=flags, environ=environ, files=settings_files(environ, folder))
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,40}", settings.site.name):
+        raise SettingsError(
+            f"{settings.site.name!r} cannot name a site",
+            hint="Use small letters, digits, - and _, at most 41 of them.",
+        )
+    return settings
+
+
+def settings_files(environ: Mapping[str, str], folder: Path) -> tuple[SettingsFile, ...]:
+    """Return the settings files that exist: the nearest ``ragctl.toml`` upwards, the user's."""
+    nearest = next(
+        (place / SETTINGS_NAME for place in (folder, *folder.parents) if _is_file(place)), None
+    )
+    config_home = environ.get("XDG_CONFIG_HOME") or _home(environ, ".config")
+    own = Path(config_home) / "ragctl" / "config.toml" if config_home else None
+    paths = [path for path in (nearest, own) if path is not None and path.is_file()]
+    return tuple(SettingsFile(path=path, text=_text_of(path)) for path in paths)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return (place / SETTINGS_NAME).is_file()
+    except OSError:
+        return False
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error}", hint="Mend the file or its rights."
+        ) from error
+
+
+def _home(environ: Mapping[str, str], below: str) -> str:
+    home = environ.get("HOME")
+    return str(Path(home) / below) if home else ""
+
+
+def data_directory(settings: Settings, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the embedded server and of downloaded models."""
+    environ = os.environ if environ is None else environ
+    if settings.database.data_dir:
+        return Path(settings.database.data_dir).absolute()
+    data_home = environ.get("XDG_DATA_HOME") or _home(environ, ".local/share")
+    if not data_home:
+        raise SettingsError(
+            "there is no HOME to keep the database in",
+            hint="Set RAGCTL_DATA_DIR to a folder of yours.",
+        )
+    return Path(data_home) / "ragctl"
+
+
+# Database ------------------------------------------------------------------------------------
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """Return the embedded server of the data directory, started or not."""
+    return EmbeddedServer(data_directory(settings))
+
+
+def database_url(settings: Settings) -> str:
+    """Return the address of the site's database, whether or not it can be reached."""
+    if settings.database.url:
+        return settings.database.url
+    return embedded_server(settings).url(database_name(settings.site.name))
+
+
+def raw_connection(settings: Settings) -> Connection:
+    """Connect to the site's database as it is, starting the embedded server where needed."""
+    if settings.database.url:
+        return connect(settings.database.url)
+    return connect_embedded(embedded_server(settings), database_name(settings.site.name))
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the site's database for reading; creates, starts for the first time, migrates nothing.
+
+    Raises :class:`~ragctl.errors.ContentError` where nothing was ever ingested.
+    """
+    nothing = ContentError(
+        f"site {settings.site.name!r} holds nothing yet",
+        hint="Run `ragctl ingest PATH/TO/CONTENT` first, or `ragctl demo` to look around.",
+    )
+    if not settings.database.url and not embedded_server(settings).status().initialised:
+        raise nothing
+    try:
+        connection = raw_connection(settings)
+    except DatabaseMissing:
+        if settings.database.url:
+            raise
+        raise nothing from None
+    return _database_over(connection, settings)
+
+
+def open_database_for_ingest(settings: Settings) -> Database:
+    """Open the site's database, creating and migrating it where needed."""
+    migrate_database(settings)
+    return _database_over(raw_connection(settings), settings)
+
+
+def migrate_database(settings: Settings) -> tuple[Migration, ...]:
+    """Bring the site's database to this version's schema, creating an embedded one first."""
+    url = database_url(settings)
+    try:
+        connection = raw_connection(settings)
+    except DatabaseMissing:
+        if settings.database.url:
+            raise
+        create_database(embedded_server(settings), database_name(settings.site.name))
+        connection = raw_connection(settings)
+    with connection:
+        return migrate(connection, url)
+
+
+def _database_over(connection: Connection, settings: Settings) -> Database:
+    try:
+        return Database.over(connection, database_url(settings))
+    except BaseException:
+        connection.close()
+        raise
+
+
+# Stages --------------------------------------------------------------------------------------
+
+
+def make_chunker(settings: Settings) -> Chunker:
+    """Return the chunker of the settings."""
+    return FixedChunker(size=settings.chunking.size, overlap=settings.chunking.overlap)
+
+
+def make_embedder(
+    settings: Settings, *, recorded: IndexIdentity | None, rebuilds: bool = False
+) -> Chosen[Embedder]:
+    """Return the embedder for an index.
+
+    An index that exists decides (settings that say otherwise raise
+    :class:`~ragctl.errors.IndexMismatch`); else the settings; ``auto`` takes Ollama if it answers
+    and has the model, else the embedded model, and raises :class:`~ragctl.errors.ModelMissing`
+    with all reasons where there is none.
+    """
+    provider, model = settings.embedding.provider, settings.embedding.model
+    if recorded is not None and not rebuilds:
+        _require_same_name(settings, recorded)
+        pinned = recorded.embedding
+        return Chosen(part=_embedder(settings, pinned.provider, pinned.model))
+    if provider == "auto" and not model:
+        return _embedder_of_this_machine(settings)
+    if provider == "auto":
+        provider = "ollama"  # a name without a provider is one of Ollama's
+    embedder = _embedder(settings, provider, model)
+    return Chosen(part=embedder, remark=f"Embedding with {provider}/{model or 'its default'}.")
+
+
+def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
+    pinned = recorded.embedding
+    provider, model = settings.embedding.provider, settings.embedding.model
+    wanted = (pinned.provider if provider == "auto" else provider, model.removesuffix(":latest"))
+    if wanted[0] != pinned.provider or (model and wanted[1] != pinned.model):
+        asked = "/".join(part for part in (provider if provider != "auto" else "", model) if part)
+        raise IndexMismatch(
+            f"the index was made with {pinned.label}, the settings ask for {asked}",
+            hint="Embed everything anew with `ragctl ingest --rebuild`, or set embedding.provider "
+            "and embedding.model back.",
+        )
+
+
+def _embedder(settings: Settings, provider: str, model: str) -> Embedder:
+    if provider == "ollama":
+        from ragctl.models.ollama import OllamaEmbedder
+
+        return OllamaEmbedder(
+            _ollama(settings),
+            model=model or DEFAULT_OLLAMA_MODEL,
+            timeout_seconds=settings.embedding.timeout_seconds,
+        )
+    return _local_embedder(settings, model)
+
+
+def _local_embedder(settings: Settings, model: str) -> Embedder:
+    from ragctl.models.local import (
+        NOMIC_MODEL,
+        OFFLINE_MODEL,
+        LocalEmbedder,
+        NomicEmbedder,
+        fastembed_available,
+        local_available,
+    )
+
+    offline, extra = local_available(), fastembed_available()
+    classes: dict[str, type[LocalEmbedder]] = {
+        OFFLINE_MODEL: LocalEmbedder,
+        NOMIC_MODEL: NomicEmbedder,
+    }
+    model = model or (OFFLINE_MODEL if offline.usable else NOMIC_MODEL)
+    if model not in classes:
+        raise ModelMissing(
+            f"there is no embedded model {model!r}", hint=f"Known: {', '.join(classes)}."
+        )
+    missing = offline if model == OFFLINE_MODEL else extra
+    if not missing.usable:
+        raise ModelMissing(f"no embedded model: {offline.reason}", hint=offline.hint)
+    folder = data_directory(settings)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return classes[model](folder / "models", threads=settings.embedding.threads or None)
+
+
+def _ollama(settings: Settings) -> OllamaClient:
+    from ragctl.models.ollama import OllamaClient
+
+    return OllamaClient(settings.ollama.url, connect_seconds=settings.ollama.connect_seconds)
+
+
+def _embedder_of_this_machine(settings: Settings) -> Chosen[Embedder]:
+    try:
+        has_model = DEFAULT_OLLAMA_MODEL in _ollama(settings).models()
+        why_not = f"Ollama has no {DEFAULT_OLLAMA_MODEL} (ollama pull {DEFAULT_OLLAMA_MODEL})"
+    except ModelError as error:
+        has_model, why_not = False, error.message
+    if has_model:
+        return Chosen(
+            part=_embedder(settings, "ollama", DEFAULT_OLLAMA_MODEL),
+            remark=f"Embedding with ollama/{DEFAULT_OLLAMA_MODEL}.",
+        )
+    try:
+        embedder = _embedder(settings, "local", "")
+    except ModelError as error:
+        raise ModelMissing(
+            f"there is no embedding model: {why_not}; and {error.message}",
+            hint=f"Start Ollama and run `ollama pull {DEFAULT_OLLAMA_MODEL}`, or install the "
+            f"embedded model. {error.hint}",
+        ) from error
+    return Chosen(
+        part=embedder, remark=f"Embedding with {embedder.identity.label}, because {why_not}."
+    )
+
+
+def make_generator(settings: Settings) -> Chosen[Generator]:
+    """Return who writes the answer.
+
+    ``auto`` takes Ollama if it answers and has the model, else sentences of the passages. Asked
+    for by name, Ollama must have the model: :class:`~ragctl.errors.ModelMissing`.
+    """
+    provider, model = settings.generation.provider, settings.generation.model
+    if provider == "extractive":
+        return Chosen(
+            part=ExtractiveGenerator(),
+            remark="No model wrote this answer: it quotes the passages.",
+        )
+    try:
+        client = _ollama(settings)
+        has_model = model.removesuffix(":latest") in client.models()
+        missing: ModelError = ModelMissing(
+            f"Ollama at {settings.ollama.url} does not have the model {model}",
+            hint=f"ollama pull {model}",
+        )
+    except ModelError as error:
+        has_model, missing = False, error
+    if has_model:
+        return Chosen(part=_ollama_generator(client, settings))
+    if provider == "ollama":
+        raise missing
+    return Chosen(
+        part=ExtractiveGenerator(),
+        remark=f"No model wrote this answer, it quotes the passages: {missing.message}.",
+    )
+
+
+def _ollama_generator(client: OllamaClient, settings: Settings) -> Generator:
+    from ragctl.models.ollama import OllamaGenerator
+
+    generation = settings.generation
+    return OllamaGenerator(
+        client,
+        guard=RepetitionGuard,
+        model=generation.model,
+        num_ctx=generation.num_ctx,
+        num_predict=generation.num_predict,
+        first_token_seconds=generation.first_token_seconds,
+        stall_seconds=generation.stall_seconds,
+        total_seconds=generation.total_seconds,
+    )
