@@ -74,7 +74,7 @@ def find(
 
 
 def read(source: SourceFile) -> bytes:
-    """Return a file's bytes; raises :class:`~ragctl.errors.ContentError` where it cannot be read."""
+    """Return a file's bytes; raises :class:`~ragctl.errors.ContentError` if it is unreadable."""
     try:
         return source.absolute.read_bytes()
     except OSError as error:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ragctl.db.database import Database
-from ragctl.errors import RagctlError
 from ragctl.indexing import (
     IngestOptions,
     agreed_identity,
@@ -94,7 +93,7 @@ def ingest(
     if not options.rebuild:
         require_same_chunker(recorded, chunker)
     ledger = Ledger(sources, left_out, clock=clock, report=report)
-    run, outcome = database.runs.start(), "stopped"
+    run = database.runs.start()
     try:
         stored = {page.url: page for page in database.pages.all()}
         changed = changed_files(sources, stored, database, options, ledger)
@@ -112,11 +111,13 @@ def ingest(
         remove_gone(stored, database, options, ledger)
         held = [page for page in database.pages.all() if options.covers(page)]
         summary = ledger.summary(root=options.root, index=recorded, pages=held)
-        outcome = "findings" if summary.has_findings else "done"
-        return summary
-    finally:
-        with suppress(RagctlError):
-            database.runs.finish(run, outcome=outcome, counts=ledger.counts())
+    except BaseException:
+        with suppress(Exception):  # the connection may be what broke
+            database.runs.finish(run, outcome="stopped", counts=ledger.counts())
+        raise
+    outcome = "findings" if summary.has_findings else "done"
+    database.runs.finish(run, outcome=outcome, counts=ledger.counts())
+    return summary
 
 
 def survey(

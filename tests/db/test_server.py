@@ -246,6 +246,14 @@ def test_the_cluster_is_utf8_in_locale_c_whatever_the_environment(
     assert ask(server, "SELECT current_user || usesuper FROM pg_user") == "postgrestrue"
 
 
+def test_no_secret_of_the_client_reaches_the_server(shared: Place) -> None:
+    shared.server().stop()
+    client = shared.client("server.ensure_running()", OPENAI_API_KEY="secret", PGPASSWORD="secret")
+    assert client.communicate(timeout=20) == ("", "")
+    environment = psutil.Process(pid_of(shared.server())).environ()
+    assert environment["LC_ALL"] == "C" and "secret" not in environment.values()
+
+
 def test_only_the_local_socket_is_trusted(shared: Place) -> None:
     rules = "SELECT string_agg(DISTINCT type || ' ' || auth_method, ',') FROM pg_hba_file_rules"
     assert ask(shared.server(), rules) == "host reject,local trust"
@@ -422,6 +430,29 @@ def test_a_client_killed_while_it_makes_the_cluster_leaves_nothing_half_made(
     assert server.ensure_running() is True
     assert ask(server, "SELECT 1") == 1
     assert place.leftovers() == []
+
+
+def test_an_initdb_that_outlives_its_client_keeps_the_lock(place: Place) -> None:
+    client = place.client("server.ensure_running()")
+
+    def making() -> list[psutil.Process]:
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(client.pid).children()
+            return [child for child in children if child.name() == "initdb"]
+        return []
+
+    wait_until(lambda: bool(making()))
+    initdb = making()[0]
+    initdb.suspend()
+    client.kill()
+    client.wait()
+    with pytest.raises(ServerError, match=r"server\.lock"):
+        place.server(lock_timeout_seconds=0.3).ensure_running()
+    initdb.resume()
+    assert place.server().ensure_running() is True
+    for pipe in (client.stdin, client.stdout, client.stderr):
+        assert pipe is not None
+        pipe.close()
 
 
 def test_a_server_that_shuts_down_is_waited_for_within_a_limit(shared: Place) -> None:

@@ -102,19 +102,39 @@ def show_findings(summary: IngestSummary, output: Output) -> None:
         output.remark(f"warning: {warning}", style="yellow")
 
 
-def sources_table(
+def show_pages(
+    pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
+) -> None:
+    """Print the pages in reading order: a table, or where it does not fit two lines a page."""
+    table = _pages_table(pages, output, base_url=base_url, root=root)
+    if output.data.measure(table).maximum <= output.data.width:
+        output.data.print(table)
+        return
+    for page in pages:
+        number = "" if page.is_landing else f"{page.position}. "
+        output.line(f"{page.track}  {number}{page.title}")
+        link = _page_link(page, output, base_url=base_url, root=root)
+        passages = "landing page" if page.is_landing else f"{page.passages:,} passages"
+        output.line(Text("    ") + link)
+        output.line(f"    {passages}, {page.words:,} words")
+
+
+def _page_link(page: StoredPage, output: Output, *, base_url: str, root: str | None) -> Text:
+    link = page_link(page.url, None, base_url=base_url)
+    target = link if base_url else source_uri(root, page.source_path)
+    return output.linked(link, target) if target else Text(harmless(link))
+
+
+def _pages_table(
     pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
 ) -> Table:
-    """Return the pages of the database in reading order."""
     table = _table("track", "#", "title", "link", "passages", "words", text_columns=(0, 2, 3))
     for page in pages:
-        link = page_link(page.url, None, base_url=base_url)
-        target = link if base_url else source_uri(root, page.source_path)
         table.add_row(
             Text(harmless(page.track)),
             "" if page.is_landing else str(page.position),
             Text(harmless(page.title)),
-            output.linked(link, target) if target else Text(harmless(link)),
+            _page_link(page, output, base_url=base_url, root=root),
             "landing" if page.is_landing else f"{page.passages:,}",
             f"{page.words:,}",
         )

@@ -11,7 +11,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.documents import sources_document
 from ragctl.cli.output import Output
-from ragctl.cli.render import sources_table, track_totals
+from ragctl.cli.render import show_pages, track_totals
 from ragctl.errors import UsageError
 
 app = options.command_app("List the pages that are in the database.")
@@ -39,7 +39,7 @@ def sources(
     if json:
         output.json(sources_document(pages, base_url=settings.site.base_url))
         return
-    output.data.print(sources_table(pages, output, base_url=settings.site.base_url, root=root))
+    show_pages(pages, output, base_url=settings.site.base_url, root=root)
     output.line()
     output.data.print(track_totals(pages))
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from psycopg.rows import class_row, scalar_row
 
 from ragctl.db.connect import Connection
-from ragctl.db.values import to_json
 from ragctl.db.statements import statement
+from ragctl.db.values import to_json
 from ragctl.records import EmbeddingIdentity, IndexIdentity
 
 

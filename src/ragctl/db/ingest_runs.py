@@ -8,8 +8,8 @@ from datetime import datetime
 from psycopg.rows import class_row, scalar_row
 
 from ragctl.db.connect import Connection
-from ragctl.db.values import to_json
 from ragctl.db.statements import statement
+from ragctl.db.values import to_json
 from ragctl.records import RunCounts
 
 

@@ -109,8 +109,7 @@ def _run(connection: Connection, migration: Migration, url: str) -> None:
         connection.execute(migration.sql)
     except psycopg.errors.InsufficientPrivilege as error:
         raise DatabaseUnsuitable(
-            f"the role of {redacted(url)} may not apply {migration.name}: "
-            f"{one_line(error)}",
+            f"the role of {redacted(url)} may not apply {migration.name}: {one_line(error)}",
             hint="As a superuser run: CREATE EXTENSION IF NOT EXISTS vector; "
             "and grant the role CREATE on the schema.",
         ) from error
@@ -138,7 +137,6 @@ def _try_vector(connection: Connection, url: str) -> None:
     except psycopg.Error as error:
         facts = server_facts(connection)
         raise DatabaseUnsuitable(
-            f"role {facts.role} cannot use pgvector in {redacted(url)}: "
-            f"{one_line(error)}",
+            f"role {facts.role} cannot use pgvector in {redacted(url)}: {one_line(error)}",
             hint=f'GRANT USAGE ON SCHEMA "{facts.vector_schema}" TO "{facts.role}"',
         ) from error

@@ -1,1 +1,1 @@
-"""The stages of the pipeline: pure functions over records, one file each."""
+"""The stages of the pipeline, as pure functions over records, and what they share."""

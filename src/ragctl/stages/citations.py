@@ -15,7 +15,9 @@ _LONGEST_RANGE = 100
 _OPENING = "[\u3010\uff3b"
 _CLOSING = "]\u3011\uff3d"
 _MARK = re.compile(
-    rf"[{re.escape(_OPENING)}]([^{re.escape(_OPENING + _CLOSING)}\n]{{1,200}})[{re.escape(_CLOSING)}]"
+    rf"[{re.escape(_OPENING)}]"
+    rf"([^{re.escape(_OPENING + _CLOSING)}\n]{{1,200}})"
+    rf"[{re.escape(_CLOSING)}]"
 )
 _CODE = re.compile(
     r"(?P<fence>```+|~~~+).*?(?:(?P=fence)|\Z)|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.S

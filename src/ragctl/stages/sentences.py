@@ -191,7 +191,7 @@ def _split(text: str) -> list[str]:
 
 def _listed(lead: str, items: Sequence[str]) -> list[tuple[str, bool]]:
     """Return a list as one sentence with its lead-in, else its items as far as they are whole."""
-    plain = [item.rstrip(" .;,") for item in items if item]
+    plain = [bare for item in items if (bare := item.rstrip(" .;,"))]
     if not plain:
         return []
     if lead:

@@ -39,7 +39,6 @@ def parse(source: SourceFile, data: bytes) -> Page:
     if front.lines:
         reading.removed.extend((number, "front_matter") for number in range(1, front.lines + 1))
     headings = reading.run()
-    numbered = [*front.remarks, *reading.remarks]
     return Page(
         url=source.url,
         track=source.track,
@@ -56,7 +55,10 @@ def parse(source: SourceFile, data: bytes) -> Page:
         removals=merged(reading.removed),
         warnings=(
             *(f"{source.path}: {remark}" for remark in repairs),
-            *(f"{source.path}:{number}: {remark}" for number, remark in numbered),
+            *(
+                f"{source.path}:{number}: {remark}"
+                for number, remark in (*front.remarks, *reading.remarks)
+            ),
         ),
         size_bytes=source.size_bytes,
         mtime_ns=source.mtime_ns,

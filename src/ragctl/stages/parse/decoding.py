@@ -54,10 +54,13 @@ def _strict_or_repaired(data: bytes, encoding: str) -> tuple[str, list[str]]:
 
 
 def _mostly_utf8(repaired: str) -> bool:
-    """Whether the good multi-byte characters of a repaired text are at least as many as the bad."""
+    """Whether good multi-byte characters stand against the bad bytes (a bad one costs up to 3).
+
+    Text in a single-byte encoding hardly ever holds a valid sequence by accident.
+    """
     beyond_ascii = sum(1 for character in repaired if character > "\x7f")
     bad = repaired.count(REPLACEMENT)
-    return beyond_ascii - bad >= bad
+    return 3 * (beyond_ascii - bad) >= bad
 
 
 def _utf16_without_mark(data: bytes) -> str:

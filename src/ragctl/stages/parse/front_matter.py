@@ -23,6 +23,7 @@ _USUAL_KEYS = re.compile(
 )
 _STRUCTURE = re.compile(r"[ \t]|#|-(?:[ \t]|$)|[\]})]")
 _YAML_CHARACTERS_MAX = 65_536
+_YAML_BRACKETS_MAX = 1_000
 _VALUES_MAX = 10_000
 
 
@@ -118,6 +119,8 @@ class _Failed:
 def _load_yaml(text: str) -> _Loaded | _Failed:
     if len(text) > _YAML_CHARACTERS_MAX:
         return _Failed(1, f"longer than {_YAML_CHARACTERS_MAX} characters")
+    if text.count("[") + text.count("{") > _YAML_BRACKETS_MAX:
+        return _Failed(1, f"more than {_YAML_BRACKETS_MAX} brackets")
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
