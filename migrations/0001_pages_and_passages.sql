@@ -32,6 +32,7 @@ CREATE TABLE pages (
     sort_name    text NOT NULL,
     source_path  text NOT NULL,
     sha256       text NOT NULL,
+    parsed_with  text NOT NULL,
     text         text NOT NULL,
     source_lines int[] NOT NULL,
     front_matter jsonb NOT NULL,

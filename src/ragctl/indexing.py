@@ -11,7 +11,7 @@ from ragctl.db.database import Database
 from ragctl.errors import ContentError, ContentRootMismatch, IndexMismatch
 from ragctl.files import read
 from ragctl.ledger import Ledger
-from ragctl.protocols import Chunker, Embedder
+from ragctl.protocols import Chunker, Embedder, Parser
 from ragctl.records import (
     Chunk,
     EmbeddedChunk,
@@ -24,7 +24,6 @@ from ragctl.records import (
     Vector,
 )
 from ragctl.stages.embed import content_hash, embed, embedded_text
-from ragctl.stages.parse import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +37,7 @@ class IngestOptions:
 
     root: str
     covers: Callable[[StoredPage], bool]
+    parser: Parser
     drafts: bool = False
     rebuild: bool = False
     moved: bool = False
@@ -156,6 +156,7 @@ def changed_files(
 def _is_same(page: StoredPage, source: SourceFile, data: bytes, options: IngestOptions) -> bool:
     return (
         page.sha256 == hashlib.sha256(data).hexdigest()
+        and page.parsed_with == options.parser.signature
         and page.refused == 0
         and page.source_path == source.path
         and page.is_landing == source.is_landing
@@ -165,6 +166,7 @@ def _is_same(page: StoredPage, source: SourceFile, data: bytes, options: IngestO
 
 def cut_pages(
     files: Iterable[tuple[SourceFile, bytes]],
+    parser: Parser,
     chunker: Chunker,
     *,
     drafts: bool,
@@ -173,7 +175,7 @@ def cut_pages(
     """Yield the page of each file with its passages; landing pages have none."""
     for source, data in files:
         with ledger.timed("parse"):
-            page = parse(source, data)
+            page = parser.parse(source, data)
         if page.is_draft and not drafts:
             ledger.leave_out(source, "draft", intended=True, keep=False)
             continue
@@ -239,15 +241,17 @@ def _finished(
         yield EmbeddedPage(page=page, passages=passages, refused=count - len(passages))
 
 
-def store_page(embedded: EmbeddedPage, database: Database, ledger: Ledger) -> None:
+def store_page(embedded: EmbeddedPage, database: Database, parser: Parser, ledger: Ledger) -> None:
     """Write a page and its passages in one transaction."""
     with ledger.timed("store"), database.transaction():
-        _write(embedded, database)
+        _write(embedded, database, parser)
     ledger.stored(embedded.page)
 
 
-def _write(embedded: EmbeddedPage, database: Database) -> None:
-    page_id = database.pages.store(embedded.page, refused=embedded.refused)
+def _write(embedded: EmbeddedPage, database: Database, parser: Parser) -> None:
+    page_id = database.pages.store(
+        embedded.page, parsed_with=parser.signature, refused=embedded.refused
+    )
     database.chunks.replace(page_id, embedded.passages)
 
 
@@ -274,9 +278,9 @@ def rebuild(
         for source in sources:
             if source.url not in made:
                 continue
-            page = parse(source, read(source))
+            page = options.parser.parse(source, read(source))
             chunks = () if page.is_landing else chunker.chunk(page)
-            _write(_from_cache(page, chunks, cache.known), database)
+            _write(_from_cache(page, chunks, cache.known), database, options.parser)
             ledger.stored(page)
         database.pages.renumber()
 

@@ -27,7 +27,7 @@ from ragctl.indexing import (
     with_vectors,
 )
 from ragctl.ledger import Ledger
-from ragctl.protocols import Chunker, Embedder, Generator, Retriever
+from ragctl.protocols import Chunker, Embedder, Generator, Parser, Retriever
 from ragctl.records import (
     Answer,
     Attempt,
@@ -97,7 +97,7 @@ def ingest(
     try:
         stored = {page.url: page for page in database.pages.all()}
         changed = changed_files(sources, stored, database, options, ledger)
-        pages = cut_pages(changed, chunker, drafts=options.drafts, ledger=ledger)
+        pages = cut_pages(changed, options.parser, chunker, drafts=options.drafts, ledger=ledger)
         first = next(pages, None)
         if first is not None:
             recorded = agreed_identity(recorded, chunker, embedder, rebuilds=options.rebuild)
@@ -107,7 +107,7 @@ def ingest(
             else:
                 record_identity(database, options.root, recorded)
                 for page in with_vectors(pages, database, embedder, options, ledger):
-                    store_page(page, database, ledger)
+                    store_page(page, database, options.parser, ledger)
         remove_gone(stored, database, options, ledger)
         held = [page for page in database.pages.all() if options.covers(page)]
         summary = ledger.summary(root=options.root, index=recorded, pages=held)
@@ -125,6 +125,7 @@ def survey(
     left_out: Sequence[LeftOut],
     *,
     root: str,
+    parser: Parser,
     chunker: Chunker,
     drafts: bool,
     clock: Clock,
@@ -134,7 +135,7 @@ def survey(
     files = readable_files(sources, ledger)
     pages = [
         SurveyedPage(track=page.track, is_landing=page.is_landing, passages=len(passages))
-        for page, passages in cut_pages(files, chunker, drafts=drafts, ledger=ledger)
+        for page, passages in cut_pages(files, parser, chunker, drafts=drafts, ledger=ledger)
     ]
     return ledger.summary(root=root, index=None, pages=pages)
 

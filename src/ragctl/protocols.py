@@ -18,8 +18,30 @@ from ragctl.records import (
     Prompt,
     Purpose,
     Query,
+    SourceFile,
     Vector,
 )
+
+
+class Slugger(Protocol):
+    """Hands out the anchors of one page's headings as the site's generator does."""
+
+    def slug(self, label: str) -> str:
+        """Return the anchor of the next heading: never one that was handed out before."""
+
+    def take(self, anchor: str) -> bool:
+        """Reserve an anchor that the author wrote; return whether it was still free."""
+
+
+class Parser(Protocol):
+    """Turns the bytes of a file into a page."""
+
+    @property
+    def signature(self) -> str:
+        """What names its rules: pages parsed under another signature are parsed anew."""
+
+    def parse(self, source: SourceFile, data: bytes) -> Page:
+        """Return the page that a file holds; whatever the bytes are, nothing is raised."""
 
 
 class Chunker(Protocol):

@@ -331,6 +331,7 @@ class StoredPage:
     position: int
     source_path: str
     sha256: str
+    parsed_with: str
     is_landing: bool
     is_draft: bool
     size_bytes: int

@@ -28,11 +28,12 @@ from ragctl.errors import (
     ModelMissing,
     SettingsError,
 )
-from ragctl.protocols import Chunker, Embedder, Generator
+from ragctl.protocols import Chunker, Embedder, Generator, Parser
 from ragctl.records import IndexIdentity
 from ragctl.settings import Settings, SettingsFile, read
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.generate import ExtractiveGenerator
+from ragctl.stages.parse import MarkdownParser
 from ragctl.stages.repetition import RepetitionGuard
 
 if TYPE_CHECKING:
@@ -191,6 +192,11 @@ def _database_over(connection: Connection, settings: Settings) -> Database:
 
 
 # Stages --------------------------------------------------------------------------------------
+
+
+def make_parser(_settings: Settings) -> Parser:
+    """Return the parser of the settings."""
+    return MarkdownParser()
 
 
 def make_chunker(settings: Settings) -> Chunker:

@@ -148,7 +148,7 @@ def test_a_retriever_gives_at_most_k_of_the_tracks_asked_for_best_first(
                           content_hash="")
             for chunk in chunker.chunk(page)
         ]  # fmt: skip
-        database.chunks.replace(database.pages.store(page, refused=0), passages)
+        database.chunks.replace(database.pages.store(page, parsed_with="1", refused=0), passages)
     for tracks in ((), ("start",), ("start", "operate"), ("nowhere",)):
         for k in (1, 5, 50):
             hits = database.chunks.retrieve(

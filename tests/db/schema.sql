@@ -84,6 +84,7 @@ CREATE TABLE public.pages (
     sort_name text NOT NULL,
     source_path text NOT NULL,
     sha256 text NOT NULL,
+    parsed_with text NOT NULL,
     text text NOT NULL,
     source_lines integer[] NOT NULL,
     front_matter jsonb NOT NULL,

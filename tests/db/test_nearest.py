@@ -69,7 +69,7 @@ def filled(database: Database) -> Database:
             )
             for position in range(ROWS // 30)
         ]
-        database.chunks.replace(database.pages.store(page, refused=0), passages)
+        database.chunks.replace(database.pages.store(page, parsed_with="1", refused=0), passages)
     return database
 
 
@@ -155,9 +155,9 @@ def test_a_page_is_replaced_whole_or_not_at_all(
     page = _page(1)
     good = EmbeddedChunk(chunk=_chunk(page, 0), vector=_vector(1), content_hash="")
     with database.transaction():
-        database.chunks.replace(database.pages.store(page, refused=0), [good])
+        database.chunks.replace(database.pages.store(page, parsed_with="1", refused=0), [good])
     bad = EmbeddedChunk(chunk=_chunk(page, 0), vector=array("f", [1.0]), content_hash="")
     with pytest.raises(psycopg.Error), database.transaction():
-        database.chunks.replace(database.pages.store(page, refused=3), [good, bad])
+        database.chunks.replace(database.pages.store(page, parsed_with="1", refused=3), [good, bad])
     assert connection.execute("SELECT refused FROM pages").fetchall() == [(0,)]
     assert len(connection.execute("SELECT FROM chunks").fetchall()) == 1

@@ -583,6 +583,7 @@ def test_a_zombie_is_not_taken_for_our_server(shared: Place) -> None:
         assert server.status().pid == postgres.pid
         postgres.kill()
         wait_until(lambda: psutil.Process(postgres.pid).status() == psutil.STATUS_ZOMBIE)
+        assert not ClusterProcesses.is_alive(postgres.pid)
         assert server.status().running is False
         assert server.ensure_running() is True
         assert pid_of(server) != postgres.pid

@@ -114,6 +114,7 @@ def survey_folder(folder: Path, settings: Settings, *, drafts: bool) -> IngestSu
         found.sources,
         found.left_out,
         root=_real(folder),
+        parser=wiring.make_parser(settings),
         chunker=chunker,
         drafts=drafts,
         clock=time.perf_counter,
@@ -151,6 +152,7 @@ def ingest_folder(
                 options=IngestOptions(
                     root=root,
                     covers=_coverage(below, root, settings.site.tracks),
+                    parser=wiring.make_parser(settings),
                     drafts=drafts,
                     rebuild=rebuild,
                     moved=moved,

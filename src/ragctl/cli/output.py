@@ -14,6 +14,7 @@ from typing import TextIO
 
 from rich.console import Console
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -55,6 +56,11 @@ class Output:
     def line(self, text: str | Text = "") -> None:
         """Print a line of data, never wrapped or cut by us."""
         self.data.print(Text(harmless(text)) if isinstance(text, str) else text, soft_wrap=True)
+
+    def fits(self, table: Table) -> bool:
+        """Tell whether a table can be shown without breaking a cell."""
+        unbounded = self.data.options.update(max_width=_WIDE)
+        return self.data.measure(table, options=unbounded).maximum <= self.data.width
 
     def linked(self, text: str, target: str, *, style: str = "") -> Text:
         """Return a text that opens ``target`` where the terminal knows hyperlinks."""

@@ -107,7 +107,7 @@ def show_pages(
 ) -> None:
     """Print the pages in reading order: a table, or where it does not fit two lines a page."""
     table = _pages_table(pages, output, base_url=base_url, root=root)
-    if output.data.measure(table).maximum <= output.data.width:
+    if output.fits(table):
         output.data.print(table)
         return
     for page in pages:

@@ -28,8 +28,12 @@ class Pages:
         with self._connection.cursor(row_factory=scalar_row) as cursor:
             return cursor.execute(statement("pages/tracks")).fetchall()
 
-    def store(self, page: Page, *, refused: int) -> int:
-        """Store a page and return its id; ``refused`` counts passages that have no vector."""
+    def store(self, page: Page, *, parsed_with: str, refused: int) -> int:
+        """Store a page and return its id.
+
+        ``parsed_with`` is the signature of its parser; ``refused`` counts passages without a
+        vector.
+        """
         values = {
             "url": page.url,
             "track": page.track,
@@ -38,6 +42,7 @@ class Pages:
             "sort_name": page.order[1],
             "source_path": page.source_path,
             "sha256": page.sha256,
+            "parsed_with": parsed_with,
             "text": page.text,
             "source_lines": list(page.source_lines),
             "front_matter": to_json(dict(page.front_matter)),

@@ -7,8 +7,9 @@ components, shortcodes, embedded pictures. Everything else stays to the byte.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from ragctl.protocols import Slugger
 from ragctl.records import Heading, Page, SourceFile
 from ragctl.stages.parse.blocks import Document, structure
 from ragctl.stages.parse.decoding import decode
@@ -20,22 +21,39 @@ from ragctl.stages.parse.opaque import opaque_edits
 from ragctl.stages.parse.order import reading_order, stem_of
 from ragctl.stages.parse.slugs import GitHubSlugger, slug
 
-__all__ = ["GitHubSlugger", "parse", "slug"]
+__all__ = ["GitHubSlugger", "MarkdownParser", "parse", "slug"]
+
+RULES_VERSION = 1
+"""Goes up when the same bytes give another page: stored pages are then parsed anew."""
 
 _OPAQUE_ROUNDS_MAX = 4
 
 
-def parse(source: SourceFile, data: bytes) -> Page:
+class MarkdownParser:
+    """Parses with the anchors of one kind of site; a :class:`~ragctl.protocols.Parser`."""
+
+    def __init__(self, *, slugs: str = "github", slugger: Callable[[], Slugger] = GitHubSlugger):
+        self._slugger = slugger
+        self.signature = f"{RULES_VERSION}/{slugs}"
+
+    def parse(self, source: SourceFile, data: bytes) -> Page:
+        """Return the page of a file; see :func:`parse`."""
+        return parse(source, data, slugger=self._slugger)
+
+
+def parse(
+    source: SourceFile, data: bytes, *, slugger: Callable[[], Slugger] = GitHubSlugger
+) -> Page:
     """Return the page that a file holds; whatever the bytes are, nothing is raised.
 
-    What had to be repaired or guessed is in ``warnings``, each with path and, where it is known,
-    line. Every line of the file is in ``source_lines`` or in a removal. A ``.txt`` file is taken
+    ``slugger`` makes what hands out the anchors of one page. What had to be repaired or guessed
+    is in ``warnings``, each with path and, where it is known, line. Every line of the file is in ``source_lines`` or in a removal. A ``.txt`` file is taken
     as it is, without markup or headings.
     """
     text, repairs = decode(data)
     lines = text.removesuffix("\n").split("\n")
     front = read_front_matter(lines)
-    reading = _Reading(lines, front.lines, source.path.lower())
+    reading = _Reading(lines, front.lines, source.path.lower(), slugger())
     if front.lines:
         reading.removed.extend((number, "front_matter") for number in range(1, front.lines + 1))
     headings = reading.run()
@@ -68,7 +86,8 @@ def parse(source: SourceFile, data: bytes) -> Page:
 class _Reading:
     """The lines of one page on their way: what is left, where from, and what went."""
 
-    def __init__(self, lines: list[str], skipped: int, path: str) -> None:
+    def __init__(self, lines: list[str], skipped: int, path: str, slugger: Slugger) -> None:
+        self._slugger = slugger
         self.lines = lines[skipped:]
         self.numbers = list(range(skipped + 1, len(lines) + 1))
         self.removed: list[tuple[int, str]] = []
@@ -92,7 +111,7 @@ class _Reading:
             self.lines, self.numbers = edited.lines, edited.numbers
             self.removed.extend(edited.removed)
         self._trim()
-        headings, remarks = read_headings(self.lines, self.numbers, places, document)
+        headings, remarks = read_headings(self.lines, self.numbers, places, document, self._slugger)
         self.remarks.extend(remarks)
         return headings
 

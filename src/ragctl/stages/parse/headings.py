@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragctl.protocols import Slugger
 from ragctl.records import Heading
 from ragctl.stages.parse.blocks import Document, RawHeading, index_of, line_starts, visible_label
 from ragctl.stages.parse.edits import Edit
-from ragctl.stages.parse.slugs import GitHubSlugger
 
 _QUOTED = r"\"[^\"\n]*+\"|'[^'\n]*+'"
 _ITEM = rf"(?:[#.][^\s{{}}\"'=]++|[\w:-]++=(?:{_QUOTED}|[^\s{{}}\"']++))"
@@ -127,15 +127,18 @@ def _kramdown_identifier(document: Document, raw: RawHeading) -> str:
 
 
 def read_headings(
-    lines: list[str], numbers: list[int], places: list[HeadingPlace], document: Document
+    lines: list[str],
+    numbers: list[int],
+    places: list[HeadingPlace],
+    document: Document,
+    slugger: Slugger,
 ) -> tuple[list[Heading], list[tuple[int, str]]]:
     """Return the headings of the finished text, and remarks as (source line, sentence).
 
-    Anchors follow GitHub's rules over all headings of the page in order; an identifier that the
-    author wrote is taken as it is, unless an earlier heading has it already.
+    Anchors follow the slugger's rules over all headings of the page in order; an identifier that
+    the author wrote is taken as it is, unless an earlier heading has it already.
     """
     starts = line_starts(lines)
-    slugger = GitHubSlugger()
     headings: list[Heading] = []
     remarks: list[tuple[int, str]] = []
     for place in places:
