@@ -47,8 +47,9 @@ def parse(
     """Return the page that a file holds; whatever the bytes are, nothing is raised.
 
     ``slugger`` makes what hands out the anchors of one page. What had to be repaired or guessed
-    is in ``warnings``, each with path and, where it is known, line. Every line of the file is in ``source_lines`` or in a removal. A ``.txt`` file is taken
-    as it is, without markup or headings.
+    is in ``warnings``, each with path and, where it is known, line. Every line of the file is in
+    ``source_lines`` or in a removal. A ``.txt`` file is taken as it is, without markup or
+    headings.
     """
     text, repairs = decode(data)
     lines = text.removesuffix("\n").split("\n")
