@@ -20,10 +20,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
-    ("freshness", "ledger"),
+    ("freshness", "ledger", "site_guess"),
     ("indexing",),
     ("pipeline",),
     ("evaluate", "wiring"),
+    ("doctor",),
     ("cli",),
 )
 ONLY_IMPORTER = {

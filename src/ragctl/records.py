@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -354,6 +355,19 @@ class IngestProgress:
     passages_cut: int = 0
     passages_embedded: int = 0
     passages_reused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSummary:
+    """A site on the embedded server; ``content_root`` is ``None`` where nothing was ingested."""
+
+    name: str
+    content_root: str | None
+    pages: int
+    passages: int
+    model: str | None
+    ingested_at: datetime | None
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

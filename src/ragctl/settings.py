@@ -8,6 +8,7 @@ the user's ``config.toml``, defaults.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -257,6 +258,14 @@ def _environment_values(environ: Mapping[str, str]) -> Iterator[tuple[str, str, 
             yield variable, f"{section}.{name}", environ[variable]
 
 
+def find_setting(key: str) -> KnownSetting:
+    """Return the declaration of ``section.key``.
+
+    Raises :class:`~ragctl.errors.SettingsError` with the nearest known name for another key.
+    """
+    return _lookup(key, "command line")
+
+
 def _lookup(key: str, origin: str) -> KnownSetting:
     if key not in _KNOWN:
         raise _unknown(key, origin, _KNOWN)
@@ -290,6 +299,8 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
         return _texts(known, value, origin)
     if isinstance(value, str) and known.kind is str:
         return value.strip()
+    if isinstance(value, str) and known.key.endswith("_seconds"):
+        value = _seconds(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or known.kind is str:
         raise _refused(known, value, origin, f"must be {_kind_name(known)}")
     try:
@@ -303,6 +314,17 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
     return number
 
 
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(text: str) -> str | float:
+    """Return seconds for a number with a unit (``500ms``, ``30 s``, ``2min``), else the text."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _SECONDS:
+        return text
+    return float(match[1]) * _SECONDS[match[2]]
+
+
 def _texts(known: KnownSetting, value: object, origin: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -312,7 +334,7 @@ def _texts(known: KnownSetting, value: object, origin: str) -> tuple[str, ...]:
 
 
 def _kind_name(known: KnownSetting) -> str:
-    return {str: "a text", int: "a whole number", float: "a number"}[known.kind]
+    return {str: "a text", int: "a whole number", float: "a number of seconds"}[known.kind]
 
 
 def _refused(known: KnownSetting, value: object, origin: str, rule: str) -> SettingsError:

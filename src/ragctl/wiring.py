@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ragctl.db import backup, embedded
 from ragctl.db.connect import Connection, connect, server_facts
 from ragctl.db.database import Database
 from ragctl.db.embedded import connect_embedded, create_database, database_name
@@ -29,7 +30,7 @@ from ragctl.errors import (
     SettingsError,
 )
 from ragctl.protocols import Chunker, Embedder, Generator, Parser
-from ragctl.records import IndexIdentity
+from ragctl.records import IndexIdentity, SiteSummary
 from ragctl.settings import Settings, SettingsFile, read
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.generate import ExtractiveGenerator
@@ -48,10 +49,14 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen(Generic[Part]):
-    """A part, and the line that tells the user why it was chosen (empty: nothing to tell)."""
+    """A part, the line that tells the user of it, and why no better one was chosen.
+
+    Both texts are empty where there is nothing to tell.
+    """
 
     part: Part
     remark: str = ""
+    reason: str = ""
 
 
 # Settings ------------------------------------------------------------------------------------
@@ -80,10 +85,15 @@ def settings_files(environ: Mapping[str, str], folder: Path) -> tuple[SettingsFi
     nearest = next(
         (place / SETTINGS_NAME for place in (folder, *folder.parents) if _is_file(place)), None
     )
-    config_home = environ.get("XDG_CONFIG_HOME") or _home(environ, ".config")
-    own = Path(config_home) / "ragctl" / "config.toml" if config_home else None
+    own = user_settings_path(environ)
     paths = [path for path in (nearest, own) if path is not None and path.is_file()]
     return tuple(SettingsFile(path=path, text=_text_of(path)) for path in paths)
+
+
+def user_settings_path(environ: Mapping[str, str]) -> Path | None:
+    """Return where the user's own settings lie, whether or not they exist."""
+    config_home = environ.get("XDG_CONFIG_HOME") or _home(environ, ".config")
+    return Path(config_home) / "ragctl" / "config.toml" if config_home else None
 
 
 def _is_file(place: Path) -> bool:
@@ -171,16 +181,18 @@ def open_database_for_ingest(settings: Settings) -> Database:
 
 def migrate_database(settings: Settings) -> tuple[Migration, ...]:
     """Bring the site's database to this version's schema, creating an embedded one first."""
-    url = database_url(settings)
+    with _connection_made(settings) as connection:
+        return migrate(connection, database_url(settings))
+
+
+def _connection_made(settings: Settings) -> Connection:
     try:
-        connection = raw_connection(settings)
+        return raw_connection(settings)
     except DatabaseMissing:
         if settings.database.url:
             raise
         create_database(embedded_server(settings), database_name(settings.site.name))
-        connection = raw_connection(settings)
-    with connection:
-        return migrate(connection, url)
+        return raw_connection(settings)
 
 
 def _database_over(connection: Connection, settings: Settings) -> Database:
@@ -189,6 +201,32 @@ def _database_over(connection: Connection, settings: Settings) -> Database:
     except BaseException:
         connection.close()
         raise
+
+
+def list_sites(settings: Settings) -> list[SiteSummary]:
+    """Return the sites on the embedded server; none where it was never started."""
+    server = embedded_server(settings)
+    return embedded.list_sites(server) if server.status().initialised else []
+
+
+def remove_site(settings: Settings) -> None:
+    """Remove the embedded database of the site."""
+    embedded.drop_database(embedded_server(settings), database_name(settings.site.name))
+
+
+def dump_site(settings: Settings, file: Path) -> int:
+    """Write the site's database to a file and return its size in bytes."""
+    with open_database(settings):
+        pass  # says clearly where there is nothing to dump
+    return backup.dump(embedded_server(settings), database_url(settings), file)
+
+
+def restore_site(settings: Settings, file: Path, *, replace: bool) -> None:
+    """Fill the site's database from a dump, creating an embedded one first."""
+    backup.require_dump(file)
+    server = embedded_server(settings)
+    with _connection_made(settings) as connection:
+        backup.restore(server, connection, database_url(settings), file, replace=replace)
 
 
 # Stages --------------------------------------------------------------------------------------
@@ -245,7 +283,7 @@ def _embedder(settings: Settings, provider: str, model: str) -> Embedder:
         from ragctl.models.ollama import OllamaEmbedder
 
         return OllamaEmbedder(
-            _ollama(settings),
+            make_ollama(settings),
             model=model or DEFAULT_OLLAMA_MODEL,
             timeout_seconds=settings.embedding.timeout_seconds,
         )
@@ -275,12 +313,12 @@ def _local_embedder(settings: Settings, model: str) -> Embedder:
     missing = offline if model == OFFLINE_MODEL else extra
     if not missing.usable:
         raise ModelMissing(f"no embedded model: {offline.reason}", hint=offline.hint)
-    folder = data_directory(settings)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return classes[model](folder / "models", threads=settings.embedding.threads or None)
+    folder = data_directory(settings) / "models"
+    return classes[model](folder, threads=settings.embedding.threads or None)
 
 
-def _ollama(settings: Settings) -> OllamaClient:
+def make_ollama(settings: Settings) -> OllamaClient:
+    """Return the client of the Ollama server in the settings."""
     from ragctl.models.ollama import OllamaClient
 
     return OllamaClient(settings.ollama.url, connect_seconds=settings.ollama.connect_seconds)
@@ -288,7 +326,7 @@ def _ollama(settings: Settings) -> OllamaClient:
 
 def _embedder_of_this_machine(settings: Settings) -> Chosen[Embedder]:
     try:
-        has_model = DEFAULT_OLLAMA_MODEL in _ollama(settings).models()
+        has_model = DEFAULT_OLLAMA_MODEL in make_ollama(settings).models()
         why_not = f"Ollama has no {DEFAULT_OLLAMA_MODEL} (ollama pull {DEFAULT_OLLAMA_MODEL})"
     except ModelError as error:
         has_model, why_not = False, error.message
@@ -310,6 +348,40 @@ def _embedder_of_this_machine(settings: Settings) -> Chosen[Embedder]:
     )
 
 
+def ollama_address(settings: Settings) -> str:
+    """Return the address of the Ollama server, normalised and without a password."""
+    return make_ollama(settings).server.shown_url
+
+
+def offline_model_state(settings: Settings) -> tuple[bool, str, str]:
+    """Return whether the embedded model can be used, what is so, and what would mend it.
+
+    Files that were unpacked before are checked by their hashes.
+    """
+    from ragctl.models.local import OFFLINE_MODEL, local_available, verify_offline_model
+
+    available = local_available()
+    if not available.usable:
+        return False, available.reason, available.hint
+    try:
+        verify_offline_model()
+    except ModelMissing as error:
+        return False, error.message, error.hint
+    return True, f"{OFFLINE_MODEL} is installed, its hashes are right", ""
+
+
+def require_embedding_model(
+    recorded: IndexIdentity, ollama_models: Mapping[str, str] | None
+) -> None:
+    """Raise :class:`~ragctl.errors.ModelMissing` where Ollama lacks the model of the index."""
+    pinned = recorded.embedding
+    if pinned.provider == "ollama" and pinned.model not in (ollama_models or {}):
+        raise ModelMissing(
+            f"the index needs {pinned.label}, which Ollama does not have",
+            hint=f"ollama pull {pinned.model}",
+        )
+
+
 def make_generator(settings: Settings) -> Chosen[Generator]:
     """Return who writes the answer.
 
@@ -321,9 +393,10 @@ def make_generator(settings: Settings) -> Chosen[Generator]:
         return Chosen(
             part=ExtractiveGenerator(),
             remark="No model wrote this answer: it quotes the passages.",
+            reason="the setting generation.provider says so",
         )
     try:
-        client = _ollama(settings)
+        client = make_ollama(settings)
         has_model = model.removesuffix(":latest") in client.models()
         missing: ModelError = ModelMissing(
             f"Ollama at {settings.ollama.url} does not have the model {model}",
@@ -338,6 +411,7 @@ def make_generator(settings: Settings) -> Chosen[Generator]:
     return Chosen(
         part=ExtractiveGenerator(),
         remark=f"No model wrote this answer, it quotes the passages: {missing.message}.",
+        reason=missing.message,
     )
 
 

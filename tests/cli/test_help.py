@@ -10,9 +10,15 @@ from tests.program import Program, run_process
 from ragctl import errors
 from ragctl.cli import main as main_module
 
-COMMANDS = [(command.name,) for command in main_module.COMMANDS if command.name != "db"] + [
-    ("db", name) for name in ("start", "stop", "status", "url", "psql", "migrate")
-]
+COMMANDS = (
+    [(command.name,) for command in main_module.COMMANDS if command.name != "db"]
+    + [
+        ("db", name)
+        for name in ("start", "stop", "status", "url", "psql", "dump", "restore", "migrate")
+    ]
+    + [("config", name) for name in ("get", "set", "path", "init")]
+    + [("sites", "remove")]
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -38,9 +44,10 @@ def test_help_fits_into_sixty_columns() -> None:
     assert all(len(line) <= 60 for line in done.stdout.decode().splitlines())
 
 
-def test_without_arguments_it_shows_the_help(ragctl: Program) -> None:
-    done = ragctl()
-    assert "Usage: ragctl" in done.out + done.err
+def test_a_group_without_a_command_shows_its_help(ragctl: Program) -> None:
+    done = ragctl("db")
+    assert done.code == 2
+    assert "migrate" in done.out + done.err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -14,7 +16,7 @@ from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
 from ragctl.settings import Settings
 
-app = options.command_app("Start, stop, look at and migrate the database.")
+app = options.command_app("Start, stop, look at, back up and migrate the database.")
 
 
 @app.command(epilog="Example: ragctl db start")
@@ -117,6 +119,35 @@ def psql(
         with wiring.raw_connection(settings):
             pass
     os.execv(program, [str(program), wiring.database_url(settings), *ctx.args])
+
+
+@app.command(epilog="Example: ragctl db dump backup.dump")
+def dump(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Write the site's database to a file, in pg_dump's custom format."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    size_bytes = wiring.dump_site(settings, file)
+    Output(environ=os.environ).line(f"wrote {file} ({size_bytes / 1e6:.1f} MB)")
+
+
+@app.command(epilog="Example: ragctl db restore backup.dump --site copy")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file made by `ragctl db dump`.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put the dump in the place of what is there.")
+    ] = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Fill the site's database from a dump, all or nothing; it must be empty, or --replace."""
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    wiring.restore_site(settings, file, replace=replace)
+    Output(environ=os.environ).line(f"restored {file} into site {settings.site.name}")
 
 
 @app.command(epilog="Example: ragctl db migrate")

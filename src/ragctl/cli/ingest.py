@@ -198,7 +198,7 @@ def _coverage(
 
 def show_summary(summary: IngestSummary, output: Output, *, dry_run: bool = False) -> None:
     """Print the summary by track, then what was left out and what to look at."""
-    output.data.print(ingest_table(summary))
+    output.table(ingest_table(summary))
     show_findings(summary, output)
     seconds = summary.seconds.get("total", 0.0)
     if dry_run:

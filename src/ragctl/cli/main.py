@@ -71,9 +71,27 @@ COMMANDS = (
         group="Every day",
     ),
     LazyCommand(
+        name="doctor",
+        module="ragctl.cli.doctor",
+        about="Look at what ragctl needs here, and say what to mend.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="config",
+        module="ragctl.cli.config",
+        about="Show, change and begin the settings.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="sites",
+        module="ragctl.cli.sites",
+        about="List the sites on the embedded server, or remove one.",
+        group="Operate",
+    ),
+    LazyCommand(
         name="db",
         module="ragctl.cli.db",
-        about="Start, stop, look at and migrate the database.",
+        about="Start, stop, look at, back up and migrate the database.",
         group="Operate",
     ),
 )
@@ -124,8 +142,7 @@ app = typer.Typer(
     "passage it cites.",
     epilog=_EPILOG,
     rich_markup_mode=None,
-    add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -133,6 +150,7 @@ app = typer.Typer(
 
 @app.callback()
 def root(
+    ctx: typer.Context,
     version: bool = typer.Option(
         False,
         "--version",
@@ -141,7 +159,9 @@ def root(
         is_eager=True,
     ),
 ) -> None:
-    """Carry the options that belong to no command."""
+    """Show where the user stands when no command is given."""
+    if ctx.invoked_subcommand is None:
+        importlib.import_module("ragctl.cli.home").show_home()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

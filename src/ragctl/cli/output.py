@@ -57,6 +57,13 @@ class Output:
         """Print a line of data, never wrapped or cut by us."""
         self.data.print(Text(harmless(text)) if isinstance(text, str) else text, soft_wrap=True)
 
+    def table(self, table: Table) -> None:
+        """Print a table without blanks at the ends of its lines."""
+        with self.data.capture() as captured:
+            self.data.print(table)
+        lines = captured.get().split("\n")
+        self.data.file.write("\n".join(line.rstrip(" ") for line in lines))
+
     def fits(self, table: Table) -> bool:
         """Tell whether a table can be shown without breaking a cell."""
         unbounded = self.data.options.update(max_width=_WIDE)

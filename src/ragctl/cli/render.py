@@ -65,7 +65,7 @@ def show_passages(passages: Sequence[Hit], output: Output) -> None:
 
 def ingest_table(summary: IngestSummary) -> Table:
     """Return the summary of an ingest, a line a track."""
-    table = _table("track", "pages", "passages", "embedded", "unchanged", "removed", "left out")
+    table = new_table("track", "pages", "passages", "embedded", "unchanged", "removed", "left out")
     rows = [
         (
             track.pages,
@@ -108,7 +108,7 @@ def show_pages(
     """Print the pages in reading order: a table, or where it does not fit two lines a page."""
     table = _pages_table(pages, output, base_url=base_url, root=root)
     if output.fits(table):
-        output.data.print(table)
+        output.table(table)
         return
     for page in pages:
         number = "" if page.is_landing else f"{page.position}. "
@@ -128,7 +128,7 @@ def _page_link(page: StoredPage, output: Output, *, base_url: str, root: str | N
 def _pages_table(
     pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
 ) -> Table:
-    table = _table("track", "#", "title", "link", "passages", "words", text_columns=(0, 2, 3))
+    table = new_table("track", "#", "title", "link", "passages", "words", text_columns=(0, 2, 3))
     for page in pages:
         table.add_row(
             Text(harmless(page.track)),
@@ -143,7 +143,7 @@ def _pages_table(
 
 def track_totals(pages: Sequence[StoredPage]) -> Table:
     """Return pages, passages and words by track."""
-    table = _table("track", "pages", "passages", "words")
+    table = new_table("track", "pages", "passages", "words")
     counts: dict[str, Counter[str]] = {}
     for page in pages:
         track = counts.setdefault(page.track, Counter())
@@ -161,7 +161,8 @@ def track_totals(pages: Sequence[StoredPage]) -> Table:
     return table
 
 
-def _table(*columns: str, text_columns: tuple[int, ...] = (0,)) -> Table:
+def new_table(*columns: str, text_columns: tuple[int, ...] = (0,)) -> Table:
+    """Return an empty table in the look of all tables; numbers stand to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for number, column in enumerate(columns):
         is_text = number in text_columns

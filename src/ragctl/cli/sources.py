@@ -41,7 +41,7 @@ def sources(
         return
     show_pages(pages, output, base_url=settings.site.base_url, root=root)
     output.line()
-    output.data.print(track_totals(pages))
+    output.table(track_totals(pages))
 
 
 def require_known_tracks(known: list[str], asked: tuple[str, ...]) -> None:

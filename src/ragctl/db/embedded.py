@@ -3,18 +3,82 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import class_row
 
 from ragctl.db.connect import Connection, connect, translated
+from ragctl.db.migrate import pending
 from ragctl.db.server import EmbeddedServer
-from ragctl.errors import DatabaseUnreachable
+from ragctl.db.statements import statement
+from ragctl.errors import DatabaseUnreachable, SchemaMismatch
+from ragctl.records import SiteSummary
+
+PREFIX = "ragctl_"
 
 
 def database_name(site: str) -> str:
     """Return the name of a site's database."""
-    return f"ragctl_{site}"
+    return f"{PREFIX}{site}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SiteDatabase:
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SiteContent:
+    content_root: str | None
+    pages: int
+    passages: int
+    model: str | None
+    ingested_at: datetime | None
+
+
+def list_sites(server: EmbeddedServer) -> list[SiteSummary]:
+    """Return the sites on the embedded server by name; starts it where it is stopped."""
+    url = server.url("postgres")
+    with (
+        translated(url),
+        connect_embedded(server, "postgres") as connection,
+        connection.cursor(row_factory=class_row(_SiteDatabase)) as cursor,
+    ):
+        found = cursor.execute(statement("sites/databases")).fetchall()
+    return [_summary(server, database) for database in found]
+
+
+def _summary(server: EmbeddedServer, database: _SiteDatabase) -> SiteSummary:
+    url = server.url(database.name)
+    content: _SiteContent | None = None
+    with translated(url), connect(url) as connection:
+        try:
+            if not pending(connection, url):
+                with connection.cursor(row_factory=class_row(_SiteContent)) as cursor:
+                    content = cursor.execute(statement("sites/summary")).fetchone()
+        except SchemaMismatch:
+            content = None
+    return SiteSummary(
+        name=database.name.removeprefix(PREFIX),
+        content_root=content.content_root if content else None,
+        pages=content.pages if content else 0,
+        passages=content.passages if content else 0,
+        model=content.model if content else None,
+        ingested_at=content.ingested_at if content else None,
+        size_bytes=database.size_bytes,
+    )
+
+
+def drop_database(server: EmbeddedServer, database: str) -> None:
+    """Remove a database of the embedded server with all in it; nothing where it is absent."""
+    url = server.url("postgres")
+    command = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+    with translated(url), connect_embedded(server, "postgres") as connection:
+        connection.execute(command.format(sql.Identifier(database)))
 
 
 def connect_embedded(server: EmbeddedServer, database: str) -> Connection:

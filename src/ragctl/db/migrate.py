@@ -103,6 +103,13 @@ def _apply_next(
     return [migration]
 
 
+def rights(connection: Connection) -> tuple[bool, bool]:
+    """Return whether the role may read passages, and whether it may ingest."""
+    row = connection.execute(statement("schema/rights")).fetchone()
+    assert row is not None
+    return bool(row[0]), bool(row[1])
+
+
 def _run(connection: Connection, migration: Migration, url: str) -> None:
     try:
         connection.execute(statement("schema_migrations/create"))

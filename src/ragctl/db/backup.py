@@ -1,0 +1,86 @@
+"""Dumps and restores: PostgreSQL's own programs, its custom format, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.server import EmbeddedServer
+from ragctl.db.statements import statement
+from ragctl.errors import DatabaseError, UsageError
+
+CUSTOM_FORMAT = b"PGDMP"
+
+
+def dump(server: EmbeddedServer, url: str, file: Path) -> int:
+    """Write a database to a file in pg_dump's custom format and return its size in bytes.
+
+    The file appears whole or not at all. ``server`` lends its programs.
+    """
+    if not file.parent.is_dir():
+        raise UsageError(f"{file.parent} is not a folder", hint="Name a file in one that exists.")
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        _run(
+            [server.binary("pg_dump"), "--format=custom", f"--file={unfinished}", url],
+            url,
+            what="pg_dump",
+        )
+        unfinished.replace(file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return file.stat().st_size
+
+
+def restore(
+    server: EmbeddedServer, connection: Connection, url: str, file: Path, *, replace: bool
+) -> None:
+    """Fill a database from a dump, in one transaction.
+
+    Raises :class:`~ragctl.errors.UsageError` where the file is no dump, or where the database
+    already holds tables and ``replace`` is not set.
+    """
+    require_dump(file)
+    with translated(url):
+        tables = connection.execute(statement("schema/tables")).fetchone()
+    if tables is not None and any(tables[:2]) and not replace:
+        raise UsageError(
+            f"{redacted(url)} is not empty",
+            hint="Restore into another --site, or give --replace to put the dump in its place.",
+        )
+    flags = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+    if replace:
+        flags += ["--clean", "--if-exists"]
+    _run([server.binary("pg_restore"), *flags, f"--dbname={url}", file], url, what="pg_restore")
+
+
+def require_dump(file: Path) -> None:
+    """Raise :class:`~ragctl.errors.UsageError` where a file is not a dump in the custom format."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(len(CUSTOM_FORMAT))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    if head != CUSTOM_FORMAT:
+        raise UsageError(
+            f"{file} is not a dump in pg_dump's custom format",
+            hint="Make one with `ragctl db dump FILE`.",
+        )
+
+
+def _run(command: Sequence[str | os.PathLike[str]], url: str, *, what: str) -> None:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        lines = [line for line in redacted(done.stderr).split("\n") if line.strip()]
+        raise DatabaseError(
+            f"{what} failed on {redacted(url)}: {lines[0] if lines else done.returncode}",
+            hint="Nothing was changed. If the server is newer than PostgreSQL 16, use its own "
+            f"{what}.",
+        )

@@ -1,0 +1,275 @@
+"""What works on this machine, what does not, and the command that mends it.
+
+Looking changes nothing: no server is made for the first time, no table, no model is fetched.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragctl import wiring
+from ragctl.db.connect import redacted, require_suitable, server_facts
+from ragctl.db.database import Database
+from ragctl.db.migrate import pending, rights
+from ragctl.errors import DatabaseError, ModelError, RagctlError
+from ragctl.freshness import changes_since
+from ragctl.indexing import require_same_model
+from ragctl.records import IndexIdentity
+from ragctl.settings import Settings
+
+Outcome = Literal["pass", "warn", "fail"]
+LEAST_FREE_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at; ``fix`` is what mends it, empty where nothing is to mend."""
+
+    name: str
+    outcome: Outcome
+    message: str
+    fix: str = ""
+
+
+def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> tuple[Check, ...]:
+    """Look at everything ragctl needs and return what was found, in the order of need."""
+    checks = [
+        *_guarded("settings", lambda: _settings(environ, folder)),
+        *_guarded("data directory", lambda: _data_directory(settings, environ)),
+    ]
+    found = _Found()
+    checks += _guarded("database", lambda: _database(settings, found))
+    checks += _guarded("Ollama", lambda: _ollama(settings, found))
+    checks += _guarded("embedded model", lambda: _offline_model(settings, environ, found))
+    checks += _guarded("embedding", lambda: _embedding(settings, found))
+    checks += _guarded("writing", lambda: _writing(settings, found))
+    checks += _guarded("site", lambda: _site(settings, found))
+    return tuple(checks)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one check learns and a later one needs."""
+
+    database: Database | None = None
+    identity: IndexIdentity | None = None
+    ollama_models: Mapping[str, str] | None = None
+    ollama_problem: str = ""
+    has_offline_model: bool = False
+    is_empty: bool = True
+
+
+def _guarded(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
+    checks: list[Check] = []
+    try:
+        checks.extend(look())
+    except RagctlError as error:
+        checks.append(Check(name=name, outcome="fail", message=error.message, fix=error.hint))
+    return checks
+
+
+def _settings(environ: Mapping[str, str], folder: Path) -> Iterator[Check]:
+    files = [str(file.path) for file in wiring.settings_files(environ, folder)]
+    message = f"read from {', '.join(files)}" if files else "defaults; no settings file is read"
+    yield Check(
+        name="settings",
+        outcome="pass",
+        message=message,
+        fix="" if files else "ragctl config init",
+    )
+
+
+def _data_directory(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+    directory = wiring.data_directory(settings, environ)
+    existing = next(place for place in (directory, *directory.parents) if place.exists())
+    free = shutil.disk_usage(existing).free
+    shown = f"{directory}, {free / 1e9:.1f} GB free"
+    if free < LEAST_FREE_BYTES:
+        yield Check(
+            name="data directory",
+            outcome="warn",
+            message=f"{shown}: little space is left",
+            fix="Free some space, or set RAGCTL_DATA_DIR to another disk.",
+        )
+    else:
+        yield Check(name="data directory", outcome="pass", message=shown)
+
+
+def _database(settings: Settings, found: _Found) -> Iterator[Check]:
+    if not settings.database.url:
+        server = wiring.embedded_server(settings)
+        status = server.status()
+        server.binary("postgres")
+        if not status.initialised:
+            yield Check(
+                name="database",
+                outcome="pass",
+                message="embedded, made by the first ingest",
+                fix="ragctl demo",
+            )
+            return
+    try:
+        connection = wiring.raw_connection(settings)
+    except DatabaseError as error:
+        if error.code == "database_missing" and not settings.database.url:
+            name = settings.site.name
+            yield Check(name="database", outcome="pass", message=f"site {name} is not made yet")
+            return
+        raise
+    url = wiring.database_url(settings)
+    facts = server_facts(connection)
+    require_suitable(facts, url)
+    kind = redacted(url) if settings.database.url else "embedded"
+    yield Check(
+        name="database",
+        outcome="pass",
+        message=f"{kind}, PostgreSQL {facts.version}, pgvector {facts.vector_version or '-'}, "
+        f"{facts.encoding}",
+    )
+    if facts.encoding != "UTF8":
+        yield Check(
+            name="encoding",
+            outcome="warn",
+            message=f"the database is {facts.encoding}, which checks no text",
+            fix="createdb --template=template0 --encoding=UTF8 NAME, then ingest into it",
+        )
+    todo = pending(connection, url)
+    if todo:
+        fresh = todo[0].version == 1
+        yield Check(
+            name="schema",
+            outcome="pass" if fresh else "warn",
+            message="no tables yet"
+            if fresh
+            else f"older than this ragctl ({todo[0].name} is next)",
+            fix="ragctl ingest PATH" if fresh else "ragctl db migrate",
+        )
+        connection.close()
+        return
+    may_read, may_write = rights(connection)
+    yield Check(
+        name="rights",
+        outcome="pass" if may_write else "warn" if may_read else "fail",
+        message=f"{facts.role} may "
+        + ("ask and ingest" if may_write else "ask, not ingest" if may_read else "not even read"),
+        fix="" if may_read else f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{facts.role}"',
+    )
+    found.database = Database.over(connection, url)
+    found.identity = found.database.identity.load()
+    found.is_empty = found.database.chunks.count() == 0
+
+
+def _ollama(settings: Settings, found: _Found) -> Iterator[Check]:
+    client = wiring.make_ollama(settings)
+    try:
+        found.ollama_models = client.models()
+        version = client.version()
+    except ModelError as error:
+        found.ollama_problem = error.message
+        origin = settings.origin("ollama.url")
+        yield Check(
+            name="Ollama",
+            outcome="warn",
+            message=f"{error.message} (address from {origin})",
+            fix=error.hint or "ollama serve",
+        )
+        return
+    names = ", ".join(sorted(found.ollama_models)) or "no models"
+    yield Check(
+        name="Ollama",
+        outcome="pass",
+        message=f"{version or 'answers'} at {wiring.ollama_address(settings)}: {names}",
+    )
+
+
+def _offline_model(
+    settings: Settings, environ: Mapping[str, str], found: _Found
+) -> Iterator[Check]:
+    usable, message, fix = wiring.offline_model_state(settings)
+    found.has_offline_model = usable
+    yield Check(
+        name="embedded model", outcome="pass" if usable else "warn", message=message, fix=fix
+    )
+
+
+def _embedding(settings: Settings, found: _Found) -> Iterator[Check]:
+    try:
+        chosen = wiring.make_embedder(settings, recorded=found.identity)
+        identity = chosen.part.identity
+        if found.identity is not None:
+            require_same_model(found.identity, identity)
+            wiring.require_embedding_model(found.identity, found.ollama_models)
+    except ModelError as error:
+        yield Check(name="embedding", outcome="fail", message=error.message, fix=error.hint)
+        return
+    told = "made the index and is here" if found.identity is not None else "would be used"
+    yield Check(name="embedding", outcome="pass", message=f"{identity.label} {told}")
+
+
+def _writing(settings: Settings, found: _Found) -> Iterator[Check]:
+    generator = wiring.make_generator(settings)
+    fix = ""
+    if generator.reason:
+        pull = f"ollama pull {settings.generation.model}"
+        fix = pull if found.ollama_models is not None else f"ollama serve, then {pull}"
+    yield Check(
+        name="writing",
+        outcome="warn" if generator.reason else "pass",
+        message=f"answers quote the passages: {generator.reason}"
+        if generator.reason
+        else f"{generator.part.name} writes the answers",
+        fix=fix,
+    )
+
+
+def _site(settings: Settings, found: _Found) -> Iterator[Check]:
+    database = found.database
+    if database is None or found.is_empty:
+        yield Check(
+            name="site",
+            outcome="pass",
+            message=f"site {settings.site.name} holds nothing yet",
+            fix="ragctl ingest PATH/TO/CONTENT",
+        )
+        return
+    pages = database.pages.all()
+    shown = sum(not page.is_landing for page in pages)
+    passages = sum(page.passages for page in pages)
+    root, run = database.site.content_root(), database.runs.last()
+    yield Check(
+        name="site",
+        outcome="pass",
+        message=f"{shown:,} pages, {passages:,} passages of {root}",
+    )
+    silent = [page.url for page in pages if not page.is_landing and page.passages == 0]
+    if silent:
+        yield Check(
+            name="passages",
+            outcome="warn",
+            message=f"{len(silent)} pages have no passages: {', '.join(silent[:3])}",
+            fix="ragctl ingest  (it names them and says why)",
+        )
+    if root is None or run is None or not Path(root).is_dir():
+        yield Check(
+            name="files",
+            outcome="warn",
+            message=f"{root} is not on this machine: changes of the site cannot be seen",
+        )
+        return
+    changes = changes_since(
+        Path(root), pages, ingested_at=run.started_at, exclude=settings.site.exclude
+    )
+    unfinished = run.outcome in ("running", "stopped")
+    message = f"{changes.count} files changed since the last ingest"
+    if unfinished:
+        message += ", which did not finish"
+    yield Check(
+        name="files",
+        outcome="warn" if changes.count or unfinished else "pass",
+        message=message,
+        fix="ragctl ingest" if changes.count or unfinished else "",
+    )

@@ -1,0 +1,95 @@
+"""``ragctl sites``, ``db dump`` and ``db restore`` as typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.program import Program
+
+from ragctl.db.embedded import drop_database
+from ragctl.db.server import EmbeddedServer
+
+
+@pytest.fixture
+def embedded(
+    ragctl: Program, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Program]:
+    """The program on the embedded server of this session, with sites of this test's own."""
+    monkeypatch.delenv("RAGCTL_DATABASE_URL")
+    monkeypatch.setattr("ragctl.wiring.embedded_server", lambda _settings: server)
+    yield ragctl
+    for name in ("red", "blue"):
+        drop_database(server, f"ragctl_{name}")
+
+
+def test_sites_are_listed_and_removed_by_name(embedded: Program, site: Path) -> None:
+    for name in ("red", "blue"):
+        assert embedded("ingest", str(site), "--site", name).code == 0
+    listed = {one["name"]: one for one in embedded("sites", "--json").document["sites"]}
+    assert listed["red"]["root"] == str(site)
+    assert (listed["red"]["pages"], listed["red"]["passages"]) == (3, 3)
+    assert listed["blue"]["model"] == "ollama/nomic-embed-text"
+    assert listed["blue"]["size_bytes"] > 1_000_000
+    assert "red" in embedded("sites").out
+    refused = embedded("sites", "remove", "red")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert embedded("sites", "remove", "red", "--yes").out == "removed red\n"
+    assert "red" not in [one["name"] for one in embedded("sites", "--json").document["sites"]]
+    assert embedded("ask", "How?", "--site", "blue").code == 0
+    unknown = embedded("sites", "remove", "green", "--yes")
+    assert unknown.code == 3
+    assert "blue" in unknown.err
+
+
+def test_a_dump_restores_into_an_empty_site_and_answers_alike(
+    embedded: Program, site: Path, tmp_path: Path
+) -> None:
+    embedded("ingest", str(site), "--site", "red")
+    file = tmp_path / "red.dump"
+    assert embedded("db", "dump", str(file), "--site", "red").code == 0
+    assert file.read_bytes()[:5] == b"PGDMP"
+    assert embedded("db", "restore", str(file), "--site", "blue").code == 0
+    red = embedded("ask", "How?", "--site", "red", "--json").document
+    blue = embedded("ask", "How?", "--site", "blue", "--json").document
+    assert red["passages"] == blue["passages"]
+
+
+def test_restore_replaces_only_when_told_to(embedded: Program, site: Path, tmp_path: Path) -> None:
+    embedded("ingest", str(site), "--site", "red")
+    file = tmp_path / "red.dump"
+    embedded("db", "dump", str(file), "--site", "red")
+    (site / "kernel/10-rcu.md").unlink()
+    embedded("ingest", str(site), "--site", "red")
+    refused = embedded("db", "restore", str(file), "--site", "red")
+    assert refused.code == 2
+    assert "--replace" in refused.err
+    assert len(embedded("sources", "--site", "red", "--json").document["pages"]) == 3
+    assert embedded("db", "restore", str(file), "--site", "red", "--replace").code == 0
+    assert len(embedded("sources", "--site", "red", "--json").document["pages"]) == 4
+
+
+def test_a_file_that_is_no_dump_changes_nothing(
+    embedded: Program, site: Path, tmp_path: Path
+) -> None:
+    embedded("ingest", str(site), "--site", "red")
+    text, cut = tmp_path / "text", tmp_path / "cut"
+    text.write_text("SELECT 1;")
+    embedded("db", "dump", str(tmp_path / "whole"), "--site", "red")
+    whole = (tmp_path / "whole").read_bytes()
+    cut.write_bytes(whole[: len(whole) // 2])
+    for file, code in ((text, 2), (tmp_path / "absent", 2), (cut, 4)):
+        done = embedded("db", "restore", str(file), "--site", "red", "--replace")
+        assert done.code == code, done.err
+        assert "Traceback" not in done.err
+        assert len(embedded("sources", "--site", "red", "--json").document["pages"]) == 4
+
+
+def test_nothing_is_dumped_where_there_is_nothing(embedded: Program, tmp_path: Path) -> None:
+    done = embedded("db", "dump", str(tmp_path / "x"), "--site", "red")
+    assert done.code == 3
+    assert not (tmp_path / "x").exists()
+    done = embedded("db", "dump", str(tmp_path / "no/x"), "--site", "red")
+    assert done.code in (2, 3)
