@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
+from ragctl.cli.completion import complete_sites, complete_tracks
+
 Site = Annotated[
     str | None,
-    typer.Option("--site", metavar="NAME", help="The site: each name is a database of its own."),
+    typer.Option(
+        "--site",
+        metavar="NAME",
+        help="The site: each name is a database of its own.",
+        autocompletion=complete_sites,
+    ),
 ]
 DatabaseUrl = Annotated[
     str | None,
@@ -23,14 +30,20 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Tracks = Annotated[
     list[str] | None,
-    typer.Option("--track", metavar="TRACK", help="Only this track; may be given more than once."),
+    typer.Option(
+        "--track",
+        metavar="TRACK",
+        help="Only this track; may be given more than once.",
+        autocompletion=complete_tracks,
+    ),
 ]
 
 
-def command_app(about: str) -> typer.Typer:
-    """Return the Typer application of one command or command group."""
+def command_app(about: str, *, is_group: bool = False) -> typer.Typer:
+    """Return the Typer application of one command or command group; a group alone shows help."""
     return typer.Typer(
         help=about,
+        no_args_is_help=is_group,
         rich_markup_mode=None,
         add_completion=False,
         pretty_exceptions_enable=False,

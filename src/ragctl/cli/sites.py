@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.completion import complete_sites
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.errors import ContentError, UsageError
@@ -52,7 +53,10 @@ def sites(ctx: typer.Context, json: options.Json = False, debug: options.Debug =
 
 @app.command(epilog="Example: ragctl sites remove demo --yes")
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The site to remove.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The site to remove.", autocompletion=complete_sites),
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     debug: options.Debug = False,
 ) -> None:

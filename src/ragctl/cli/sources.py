@@ -9,6 +9,7 @@ import typer
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.completion import complete_tracks
 from ragctl.cli.documents import sources_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_pages, track_totals
@@ -22,7 +23,13 @@ app = options.command_app("List the pages that are in the database.")
 )
 def sources(
     track: Annotated[
-        str | None, typer.Option("--track", metavar="TRACK", help="Only the pages of this track.")
+        str | None,
+        typer.Option(
+            "--track",
+            metavar="TRACK",
+            help="Only the pages of this track.",
+            autocompletion=complete_tracks,
+        ),
     ] = None,
     json: options.Json = False,
     site: options.Site = None,
