@@ -12,6 +12,7 @@
     │   ├── DatabaseUnsuitable         too old, without pgvector, not UTF-8, or rights missing
     │   │   └── DatabaseMissing            the server has no database of this name
     │   ├── SchemaMismatch             a newer schema, an edited migration, a foreign table
+    │   ├── DatabaseBusy               another ingest is at work
     │   └── ServerError                the embedded server cannot be started or stopped
     ├── ModelError                 5
     │   ├── ModelUnreachable           no model server answers, or a stream broke off
@@ -113,6 +114,12 @@ class SchemaMismatch(DatabaseError):
     """The tables are newer than this program, were edited, or are not ragctl's."""
 
     code = "schema"
+
+
+class DatabaseBusy(DatabaseError):
+    """Another ingest is at work on this database."""
+
+    code = "ingest_running"
 
 
 class ServerError(DatabaseError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,7 +32,8 @@ class IngestOptions:
 
     ``covers`` tells whether a stored page lies in the part of the site that this run reads: only
     such pages are removed when their file is gone. ``rebuild`` makes everything anew and swaps it
-    in at the end, in one transaction; ``moved`` accepts another content root.
+    in at the end, in one transaction; ``moved`` accepts another content root. ``keep_missing``
+    keeps pages whose file is gone; ``remove_many`` allows to remove more than half of a track.
     """
 
     root: str
@@ -41,6 +42,8 @@ class IngestOptions:
     drafts: bool = False
     rebuild: bool = False
     moved: bool = False
+    keep_missing: bool = False
+    remove_many: bool = False
     batch_size: int = 32
     in_flight: int = 2
 
@@ -306,13 +309,37 @@ def remove_gone(
     options: IngestOptions,
     ledger: Ledger,
 ) -> None:
-    """Remove stored pages whose file is gone from the covered part, and number the rest."""
+    """Remove stored pages whose file is gone from the covered part, and number the rest.
+
+    Where more than half of a track would go and that was not allowed, its pages stay and are
+    reported. A page that was renamed is not gone: its text lives on under another address.
+    """
     gone = [
         page for page in stored.values() if page.url not in ledger.kept and options.covers(page)
     ]
+    if options.keep_missing:
+        ledger.kept_missing(gone)
+        gone = []
+    elif not options.remove_many:
+        gone = _without_mass_removal(gone, stored.values(), ledger)
     with database.transaction():
         if gone:
             database.pages.remove([page.url for page in gone])
         database.pages.renumber()
     for page in gone:
         ledger.removed(page)
+
+
+def _without_mass_removal(
+    gone: Sequence[StoredPage], stored: Iterable[StoredPage], ledger: Ledger
+) -> list[StoredPage]:
+    before = Counter(page.track for page in stored if not page.is_landing)
+    leaving = Counter(
+        page.track
+        for page in gone
+        if not page.is_landing and page.sha256 not in ledger.contents
+    )
+    refused = {track for track, count in leaving.items() if count * 2 > before[track]}
+    for track in sorted(refused):
+        ledger.spared(track, pages=leaving[track], of=before[track])
+    return [page for page in gone if page.track not in refused]

@@ -46,6 +46,8 @@ class Ledger:
     """Counts pages and passages as they pass, and reports after every step.
 
     ``kept`` are the addresses that still have a file: stored pages outside it are gone.
+    ``contents`` are the sha256 of the files that were parsed: a gone page with one of them was
+    renamed.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Ledger:
         self._refused: list[RefusedChunk] = []
         self._warnings: list[str] = []
         self.kept: set[str] = set()
+        self.contents: set[str] = set()
         self.progress = IngestProgress(
             pages=len(sources), bytes=sum(source.size_bytes for source in sources)
         )
@@ -98,6 +101,7 @@ class Ledger:
     def parsed(self, page: Page, passages: int) -> None:
         """A page that was parsed and cut."""
         self.kept.add(page.url)
+        self.contents.add(page.sha256)
         self._warnings.extend(page.warnings)
         if passages == 0 and not page.is_landing:
             has_text = page.size_bytes > 0 and not _only_front_matter(page)
@@ -128,6 +132,18 @@ class Ledger:
     def removed(self, page: StoredPage) -> None:
         """A stored page whose file is gone."""
         self._removed[page.track] += 1
+
+    def kept_missing(self, pages: Sequence[StoredPage]) -> None:
+        """Stored pages whose file is gone and that stay because the user said so."""
+        self._left_out.extend(
+            LeftOut(path=page.source_path, reason="gone, kept by --keep-missing", intended=True)
+            for page in pages
+        )
+
+    def spared(self, track: str, *, pages: int, of: int) -> None:
+        """A track of which more than half would be removed, and was not."""
+        reason = f"{pages} of {of} pages are gone from disk; kept: give --yes to remove them"
+        self._left_out.append(LeftOut(path=f"{track}/", reason=reason, intended=False))
 
     def summary(
         self, *, root: str, index: IndexIdentity | None, pages: Sequence[HeldPage]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import psycopg
@@ -97,7 +98,7 @@ def test_a_track_leaves_all_others_alone(ragctl: Program, site: Path, empty_url:
     assert ragctl("ingest", str(site / "design")).code == 0
     assert ("/kernel/10-rcu",) in _rows(empty_url, "SELECT url FROM chunks")
     (site / "kernel/13-other.md").write_text("Another page.\n")
-    assert ragctl("ingest", str(site / "kernel")).code == 0
+    assert ragctl("ingest", str(site / "kernel"), "--yes").code == 0
     urls = _rows(empty_url, "SELECT url FROM chunks ORDER BY url")
     assert ("/kernel/10-rcu",) not in urls
     assert ("/kernel/13-other",) in urls
@@ -175,7 +176,7 @@ def test_another_content_root_is_refused_naming_both(
     assert str(site) in done.err
     assert str(other) in done.err
     assert "--moved" in done.err
-    assert ragctl("ingest", str(other), "--moved").code == 0
+    assert ragctl("ingest", str(other), "--moved", "--yes").code == 0
 
 
 def test_an_index_of_another_model_is_refused_until_it_is_rebuilt(
@@ -332,3 +333,60 @@ def test_a_database_in_sql_ascii_keeps_every_character(
     finally:
         with psycopg.connect(empty_url, autocommit=True) as connection:
             connection.execute("DROP DATABASE in_ascii")
+
+
+def test_more_than_half_of_a_track_is_removed_only_when_told_to(
+    ragctl: Program, site: Path, empty_url: str
+) -> None:
+    (site / "design/03-locks.md").write_text("A lock has one holder.\n")
+    ragctl("ingest", str(site))
+    for name in ("design/01-buckets.md", "design/02-queues.md"):
+        (site / name).unlink()
+    refused = ragctl("ingest", str(site))
+    assert refused.code == 1
+    assert "2 of 3 pages are gone from disk" in refused.err
+    assert "--yes" in refused.err
+    assert len(_rows(empty_url, "SELECT FROM chunks WHERE track = 'design'")) == 3
+    assert ragctl("ingest", str(site), "--yes").code == 0
+    left = _rows(empty_url, "SELECT url FROM chunks WHERE track = 'design'")
+    assert left == [("/design/03-locks",)]
+
+
+def test_missing_pages_are_kept_on_request(ragctl: Program, site: Path, empty_url: str) -> None:
+    ragctl("ingest", str(site))
+    (site / "design/01-buckets.md").unlink()
+    kept = ragctl("ingest", str(site), "--keep-missing")
+    assert kept.code == 0
+    assert "kept by --keep-missing" in kept.err
+    assert ("/design/01-buckets",) in _rows(empty_url, "SELECT url FROM chunks")
+
+
+def test_two_ingests_at_once_exclude_each_other_and_the_second_can_wait(
+    ragctl: Program, site: Path, ollama: OllamaServer, empty_url: str
+) -> None:
+    import subprocess
+    import sys
+
+    def slow(request: Request) -> Reply:
+        return Reply(document=embeddings(request).document, delay_seconds=1.5)
+
+    ollama.on("/api/embed", slow)
+    first = subprocess.Popen(
+        [sys.executable, "-m", "ragctl", "ingest", str(site)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        for _ in range(200):
+            if ollama.requests_to("/api/embed"):
+                break
+            time.sleep(0.05)
+        busy = ragctl("ingest", str(site))
+        assert busy.code == 4
+        assert f"process {first.pid}" in busy.err
+        waited = ragctl("ingest", str(site), "--wait")
+        assert waited.code == 0
+        assert "Waiting for another ingest" in waited.err
+    finally:
+        assert first.wait(timeout=30) == 0
+    assert len(_rows(empty_url, "SELECT FROM chunks")) == 3

@@ -12,7 +12,7 @@ import ragctl
 from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.ask import ask_and_show, usable_question
-from ragctl.cli.ingest import ingest_folder, show_summary
+from ragctl.cli.ingest import Choices, ingest_folder, show_summary
 from ragctl.cli.output import Output
 
 SITE = "demo"
@@ -44,11 +44,16 @@ def demo(
             "site.tracks": (),
             "site.exclude": (),
             "site.base_url": "",
+            "site.url_style": "plain",
+            "site.slugs": "github",
+            "site.dist": "",
             "database.url": "",  # always on the embedded server: never in a database of theirs
         }
     )
     output = Output(environ=os.environ)
-    summary = ingest_folder(handbook(), settings, output, moved=True)
+    summary = ingest_folder(
+        handbook(), settings, output, choices=Choices(moved=True, yes=True, wait=True)
+    )
     show_summary(summary, output)
     output.line()
     output.line(f"> {asked}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.documents import ingest_document
+from ragctl.cli.links import check_after_ingest
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Progress
 from ragctl.cli.render import ingest_table, show_findings
@@ -58,6 +60,15 @@ def ingest(
     moved: Annotated[
         bool, typer.Option("--moved", help="The site lies in another folder than it did before.")
     ] = False,
+    keep_missing: Annotated[
+        bool, typer.Option("--keep-missing", help="Keep pages whose file is gone.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Remove pages even if that is most of a track.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another ingest that is at work.")
+    ] = False,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -86,7 +97,17 @@ def ingest(
         summary = survey_folder(folder, settings, drafts=drafts)
     else:
         summary = ingest_folder(
-            folder, settings, output, drafts=drafts, rebuild=rebuild, moved=moved
+            folder,
+            settings,
+            output,
+            choices=Choices(
+                drafts=drafts,
+                rebuild=rebuild,
+                moved=moved,
+                keep_missing=keep_missing,
+                yes=yes,
+                wait=wait,
+            ),
         )
     if json:
         output.json(ingest_document(summary))
@@ -121,41 +142,58 @@ def survey_folder(folder: Path, settings: Settings, *, drafts: bool) -> IngestSu
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the user chose on the command line."""
+
+    drafts: bool = False
+    rebuild: bool = False
+    moved: bool = False
+    keep_missing: bool = False
+    yes: bool = False
+    wait: bool = False
+
+
+def _tell(holder: object, output: Output) -> None:
+    output.remark(f"Waiting for another ingest: {holder}.")
+
+
 def ingest_folder(
     folder: Path,
     settings: Settings,
     output: Output,
     *,
-    drafts: bool = False,
-    rebuild: bool = False,
-    moved: bool = False,
+    choices: Choices,
 ) -> IngestSummary:
     """Ingest a content folder, or a folder inside the recorded one, and return what was done."""
     chunker = wiring.make_chunker(settings)
     find(folder, tracks=settings.site.tracks, exclude=settings.site.exclude)  # before any server
     with wiring.open_database_for_ingest(settings) as database:
         root = database.site.content_root() or _real(_widest_root(folder, settings))
-        below = None if moved else _below(folder, root)
+        below = None if choices.moved else _below(folder, root)
         if below is None:
             root = _real(folder)
         found = find(
             Path(root), below=below, tracks=settings.site.tracks, exclude=settings.site.exclude
         )
         recorded = database.identity.load()
-        embedder = wiring.make_embedder(settings, recorded=recorded, rebuilds=rebuild)
+        embedder = wiring.make_embedder(settings, recorded=recorded, rebuilds=choices.rebuild)
         if embedder.remark:
             output.remark(embedder.remark)
-        with Progress(output) as progress:
-            return run_ingest(
+        waiting = database.ingesting(wait=choices.wait, on_wait=lambda who: _tell(who, output))
+        with waiting, Progress(output) as progress:
+            summary = run_ingest(
                 found.sources,
                 found.left_out,
                 options=IngestOptions(
                     root=root,
                     covers=_coverage(below, root, settings.site.tracks),
                     parser=wiring.make_parser(settings),
-                    drafts=drafts,
-                    rebuild=rebuild,
-                    moved=moved,
+                    drafts=choices.drafts,
+                    rebuild=choices.rebuild,
+                    moved=choices.moved,
+                    keep_missing=choices.keep_missing,
+                    remove_many=choices.yes,
                     batch_size=settings.embedding.batch_size,
                     in_flight=settings.embedding.in_flight,
                 ),
@@ -165,6 +203,8 @@ def ingest_folder(
                 report=progress.show,
                 clock=time.perf_counter,
             )
+        check_after_ingest(settings, database, output)
+        return summary
 
 
 def _widest_root(folder: Path, settings: Settings) -> Path:

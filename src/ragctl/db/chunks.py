@@ -49,6 +49,14 @@ class Chunks:
                     )
                 )
 
+    def mark_links(self, *, dead: Sequence[tuple[str, str]] | None) -> None:
+        """Note that all anchors but ``dead`` (address, anchor) land; ``None``: none was checked."""
+        values = {
+            "urls": None if dead is None else [url for url, _ in dead],
+            "anchors": None if dead is None else [anchor for _, anchor in dead],
+        }
+        self._connection.execute(statement("chunks/mark_links"), values)
+
     def count(self, *, tracks: Sequence[str] = ()) -> int:
         """Return how many passages some tracks, or all, hold."""
         with self._connection.cursor(row_factory=scalar_row) as cursor:

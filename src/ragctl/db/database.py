@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -11,6 +11,7 @@ from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
 from ragctl.db.index_identity import Identity, Site
 from ragctl.db.ingest_runs import IngestRuns
+from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
 from ragctl.errors import ContentError, SchemaMismatch
@@ -23,6 +24,7 @@ class Database:
     def __init__(self, connection: Connection, url: str) -> None:
         self.url = url
         self._connection = connection
+        self._lease: IngestLease | None = None
         self.pages = Pages(connection)
         self.chunks = Chunks(connection)
         self.site = Site(connection)
@@ -55,9 +57,24 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing of what the block writes."""
+        """All or nothing of what the block writes; inside an ingest only while it has the lease."""
         with self._connection.transaction():
+            if self._lease is not None:
+                self._lease.require()
             yield
+
+    @contextmanager
+    def ingesting(
+        self, *, wait: bool = False, on_wait: Callable[[LeaseHolder], None] = lambda _holder: None
+    ) -> Iterator[None]:
+        """Be the only ingest for the block; see :meth:`~ragctl.db.lease.IngestLease.held`."""
+        lease = IngestLease(self._connection, self.url)
+        with lease.held(wait=wait, on_wait=on_wait):
+            self._lease = lease
+            try:
+                yield
+            finally:
+                self._lease = None
 
     def __enter__(self) -> Database:
         self._translation = translated(self.url)

@@ -14,7 +14,7 @@ from ragctl.db.connect import Connection, connect, translated
 from ragctl.db.migrate import pending
 from ragctl.db.server import EmbeddedServer
 from ragctl.db.statements import statement
-from ragctl.errors import DatabaseUnreachable, SchemaMismatch
+from ragctl.errors import DatabaseMissing, DatabaseUnreachable, SchemaMismatch
 from ragctl.records import SiteSummary
 
 PREFIX = "ragctl_"
@@ -81,15 +81,19 @@ def drop_database(server: EmbeddedServer, database: str) -> None:
         connection.execute(command.format(sql.Identifier(database)))
 
 
-def connect_embedded(server: EmbeddedServer, database: str) -> Connection:
+def connect_embedded(server: EmbeddedServer, database: str, *, creates: bool = False) -> Connection:
     """Connect to a database of the embedded server, starting the server where it is stopped.
 
-    The usual case, a running server, costs one connection and no look at processes.
+    The usual case, a running server, costs one connection and no look at processes. Raises
+    :class:`~ragctl.errors.DatabaseMissing` where there is no such database, and where the server
+    was never started before and ``creates`` is not set.
     """
     url = server.url(database)
     try:
         return connect(url)
     except DatabaseUnreachable:
+        if not creates and not server.status().initialised:
+            raise DatabaseMissing("the embedded server was never started") from None
         server.ensure_running()
         return connect(url)
 

@@ -9,7 +9,7 @@ from psycopg.rows import class_row, scalar_row
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import Page, StoredPage
+from ragctl.records import Page, StoredLink, StoredPage
 
 
 class Pages:
@@ -22,6 +22,11 @@ class Pages:
         """Return the pages of a track, or all, in reading order."""
         with self._connection.cursor(row_factory=class_row(StoredPage)) as cursor:
             return cursor.execute(statement("pages/select"), {"track": track}).fetchall()
+
+    def text(self, url: str) -> PageText | None:
+        """Return the text of the page at an address and where its lines come from."""
+        with self._connection.cursor(row_factory=class_row(PageText)) as cursor:
+            return cursor.execute(statement("pages/texts"), {"url": url}).fetchone()
 
     def tracks(self) -> list[str]:
         """Return the names of the tracks that have pages."""
@@ -64,6 +69,16 @@ class Pages:
             statement("pages/touch"),
             {"id": page_id, "size_bytes": size_bytes, "mtime_ns": mtime_ns},
         )
+
+    def links(self) -> list[StoredLink]:
+        """Return every link that can be printed, by page, the page's own before its sections'."""
+        with self._connection.cursor(row_factory=class_row(StoredLink)) as cursor:
+            return cursor.execute(statement("pages/links")).fetchall()
+
+    def mark_links(self, *, dead: Sequence[str] | None) -> None:
+        """Note that all pages but ``dead`` are on the built site; ``None``: that none was checked."""
+        values = {"dead": None if dead is None else list(dead)}
+        self._connection.execute(statement("pages/mark_links"), values)
 
     def remove(self, urls: Sequence[str]) -> None:
         """Remove pages and their passages."""

@@ -1,0 +1,2 @@
+-- Holds the lease against takers until the transaction ends; no row where it was lost.
+SELECT owner FROM ingest_lease WHERE owner = %(owner)s FOR SHARE;
