@@ -19,7 +19,7 @@ from ragctl.db.migrate import migrate
 from ragctl.db.server import EmbeddedServer
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
-_SHARED = Path(os.environ.get("RAGCTL_SHARED", _REPOSITORY.parent / "shared"))
+_SHARED = Path(os.environ.get("RAGCTL_TEST_SHARED", _REPOSITORY.parent / "shared"))
 _ABSENT = "the real site and cases are not beside this checkout"
 _numbers = count(1)
 

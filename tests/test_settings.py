@@ -67,6 +67,7 @@ def test_lists_come_as_lists_in_files_and_with_commas_in_the_environment() -> No
         ("[embedding]\nprovider = 'openai'", ["auto, ollama, local"]),
         ("[site]\ntracks = [1]", ["site.tracks", "list of texts"]),
         ("[site]\nname = 7", ["site.name", "text"]),
+        ("[site]\nbase_url = 'notaurl'", ["site.base_url", "https://"]),
         ("[site", ["not valid TOML", "/site/ragctl.toml"]),
     ],
 )
@@ -83,7 +84,21 @@ def test_a_value_that_cannot_be_used_is_refused_by_name_and_source(
 def test_a_misspelled_variable_is_refused_and_a_foreign_one_is_not() -> None:
     with pytest.raises(SettingsError, match="RAGCTL_SITE__NAMES"):
         read(flags={}, environ={"RAGCTL_SITE__NAMES": "x"})
-    read(flags={}, environ={"RAGCTL_SHARED": "/x", "OTHER__K": "1"})
+    read(flags={}, environ={"RAGCTL_TEST_SHARED": "/x", "OTHER__K": "1", "RAGCTL_DEBUG": "1"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "near"),
+    [
+        ("RAGCTL_DATABSE_URL", "RAGCTL_DATABASE_URL"),
+        ("RAGCTL_DATADIR", "RAGCTL_DATA_DIR"),
+        ("RAGCTL_SITE_NAME", "RAGCTL_SITE__NAME"),
+    ],
+)
+def test_a_misspelled_variable_without_a_section_is_refused_too(variable: str, near: str) -> None:
+    with pytest.raises(SettingsError, match=variable) as refused:
+        read(flags={}, environ={variable: "x"})
+    assert near in refused.value.hint
 
 
 def test_every_setting_says_what_it_means() -> None:

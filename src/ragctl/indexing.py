@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from ragctl.db.database import Database
-from ragctl.errors import ContentError, ContentRootMismatch, IndexMismatch
+from ragctl.db.embedding_cache import EmbeddingCache
+from ragctl.errors import ContentError, ContentRootMismatch, EmbeddingRefused, IndexMismatch
 from ragctl.files import read
 from ragctl.ledger import Ledger
 from ragctl.protocols import Chunker, Embedder, Parser
@@ -23,7 +25,12 @@ from ragctl.records import (
     StoredPage,
     Vector,
 )
+from ragctl.stages.chunk.halves import halves
 from ragctl.stages.embed import content_hash, embed, embedded_text
+
+Vectored = EmbeddedChunk | RefusedChunk
+DEPTH = 3
+ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,24 +231,76 @@ def with_vectors(
         batch_size=options.batch_size,
         in_flight=options.in_flight,
     )
-    ready: list[EmbeddedChunk | RefusedChunk] = []
+    ready: list[tuple[Vectored, ...]] = []
+    splitter = _Splitter(embedder, cache)
     with ledger.timed("embed"):
         for batch in batches:
             cache.remember(batch.computed)
-            ready.extend(batch.results)
-            ledger.embedded(batch.results, computed=batch.computed)
+            slots = [splitter.smaller(result) for result in batch.results]
+            ready.extend(slots)
+            ledger.embedded(chain.from_iterable(slots), computed={*batch.computed, *splitter.made})
             yield from _finished(waiting, ready)
         yield from _finished(waiting, ready)
 
 
+class _Splitter:
+    """Embeds in smaller pieces what the model refused as too long.
+
+    A piece that is refused is cut again, three times at most, and a run spends no more than
+    ``ATTEMPTS`` refused requests on this: what still does not fit stays refused.
+    """
+
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self._attempts = ATTEMPTS
+        self.made: set[str] = set()
+
+    def smaller(self, result: Vectored, depth: int = 0) -> tuple[Vectored, ...]:
+        """Return the pieces of a refused passage, or the result as it is."""
+        if not isinstance(result, RefusedChunk) or result.reason != "too_long":
+            return (result,)
+        pair = halves(result.chunk) if depth < DEPTH and self._attempts > 0 else None
+        if pair is None:
+            return (result,)
+        pieces = [self._embedded(half, result) for half in pair]
+        if all(isinstance(piece, RefusedChunk) for piece in pieces) and depth > 0:
+            return (result,)
+        return tuple(found for piece in pieces for found in self.smaller(piece, depth + 1))
+
+    def _embedded(self, chunk: Chunk, refused: RefusedChunk) -> Vectored:
+        text = embedded_text(chunk)
+        digest = content_hash(text)
+        known = self._cache.known([digest])
+        if digest in known:
+            return EmbeddedChunk(chunk=chunk, vector=known[digest], content_hash=digest)
+        try:
+            vector = self._embedder.embed([text], purpose="document")[0]
+        except EmbeddingRefused as error:
+            self._attempts -= 1
+            return RefusedChunk(chunk=chunk, reason=error.reason, message=error.message)
+        self._cache.remember({digest: vector})
+        self.made.add(digest)
+        return EmbeddedChunk(chunk=chunk, vector=vector, content_hash=digest)
+
+
 def _finished(
-    waiting: deque[tuple[Page, int]], ready: list[EmbeddedChunk | RefusedChunk]
+    waiting: deque[tuple[Page, int]], ready: list[tuple[Vectored, ...]]
 ) -> Iterator[EmbeddedPage]:
     while waiting and waiting[0][1] <= len(ready):
         page, count = waiting.popleft()
-        results, ready[:count] = ready[:count], []
-        passages = tuple(result for result in results if isinstance(result, EmbeddedChunk))
-        yield EmbeddedPage(page=page, passages=passages, refused=count - len(passages))
+        slots, ready[:count] = ready[:count], []
+        yield _numbered(page, [result for slot in slots for result in slot])
+
+
+def _numbered(page: Page, results: Sequence[Vectored]) -> EmbeddedPage:
+    """Return a page whose passages are counted anew: one may have become several."""
+    passages = tuple(
+        replace(result, chunk=replace(result.chunk, position=position))
+        for position, result in enumerate(results)
+        if isinstance(result, EmbeddedChunk)
+    )
+    return EmbeddedPage(page=page, passages=passages, refused=len(results) - len(passages))
 
 
 def store_page(embedded: EmbeddedPage, database: Database, parser: Parser, ledger: Ledger) -> None:
@@ -295,12 +354,29 @@ def _from_cache(
 ) -> EmbeddedPage:
     hashes = [content_hash(embedded_text(chunk)) for chunk in chunks]
     vectors = known(hashes)
-    passages = tuple(
-        EmbeddedChunk(chunk=chunk, vector=vectors[digest], content_hash=digest)
-        for chunk, digest in zip(chunks, hashes, strict=True)
-        if digest in vectors
-    )
-    return EmbeddedPage(page=page, passages=passages, refused=len(chunks) - len(passages))
+    results: list[Vectored] = []
+    for chunk, digest in zip(chunks, hashes, strict=True):
+        if digest in vectors:
+            vector = vectors[digest]
+            results.append(EmbeddedChunk(chunk=chunk, vector=vector, content_hash=digest))
+        else:
+            results.extend(_pieces_from_cache(chunk, known))
+    return _numbered(page, results)
+
+
+def _pieces_from_cache(
+    chunk: Chunk, known: Callable[[Sequence[str]], Mapping[str, Vector]], depth: int = 0
+) -> list[Vectored]:
+    """Return the pieces in which a passage was embedded; what is not known is refused."""
+    digest = content_hash(embedded_text(chunk))
+    vectors = known([digest])
+    if digest in vectors:
+        return [EmbeddedChunk(chunk=chunk, vector=vectors[digest], content_hash=digest)]
+    pair = halves(chunk) if depth < DEPTH else None
+    pieces = [found for half in pair or () for found in _pieces_from_cache(half, known, depth + 1)]
+    if not any(isinstance(piece, EmbeddedChunk) for piece in pieces):
+        return [RefusedChunk(chunk=chunk, reason="not_embedded", message="it has no vector")]
+    return pieces
 
 
 def remove_gone(
@@ -335,9 +411,7 @@ def _without_mass_removal(
 ) -> list[StoredPage]:
     before = Counter(page.track for page in stored if not page.is_landing)
     leaving = Counter(
-        page.track
-        for page in gone
-        if not page.is_landing and page.sha256 not in ledger.contents
+        page.track for page in gone if not page.is_landing and page.sha256 not in ledger.contents
     )
     refused = {track for track, count in leaving.items() if count * 2 > before[track]}
     for track in sorted(refused):

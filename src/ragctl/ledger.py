@@ -69,6 +69,7 @@ class Ledger:
         self._left_out = list(left_out)
         self._refused: list[RefusedChunk] = []
         self._warnings: list[str] = []
+        self._paths: dict[str, str] = {}
         self.kept: set[str] = set()
         self.contents: set[str] = set()
         self.progress = IngestProgress(
@@ -102,10 +103,11 @@ class Ledger:
         """A page that was parsed and cut."""
         self.kept.add(page.url)
         self.contents.add(page.sha256)
+        self._paths[page.url] = page.source_path
         self._warnings.extend(page.warnings)
         if passages == 0 and not page.is_landing:
             has_text = page.size_bytes > 0 and not _only_front_matter(page)
-            reason = "no text left after parsing" if has_text else "the page is empty"
+            reason = "no text left after parsing" if has_text else "empty page"
             self._left_out.append(
                 LeftOut(path=page.source_path, reason=reason, intended=not has_text)
             )
@@ -116,7 +118,8 @@ class Ledger:
         fresh = reused = 0
         for result in results:
             if isinstance(result, RefusedChunk):
-                self._refused.append(result)
+                path = self._paths.get(result.chunk.url, result.chunk.url)
+                self._refused.append(replace(result, path=path))
             elif result.content_hash in computed:
                 self._embedded[result.chunk.track] += 1
                 fresh += 1

@@ -7,7 +7,7 @@ durations are milliseconds; vectors are float32 and have the dimensions of their
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ ROOT_TRACK = "root"
 
 Purpose = Literal["document", "query"]
 Finish = Literal["stop", "length", "repetition", "torn"]
+UrlStyle = Literal["plain", "slash", "html"]
+LinkFault = Literal["page missing", "anchor missing", "other heading"]
 Support = Literal["", "supported", "weak", "unsupported", "misattributed"]
 Verdict = Literal["supported", "weak", "unsupported", "misattributed", "uncited"]
 
@@ -140,11 +142,12 @@ class EmbeddedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedChunk:
-    """A passage that the embedding model would not take, and why."""
+    """A passage that the embedding model would not take, and why; ``path`` is its source file."""
 
     chunk: Chunk
     reason: str
     message: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,3 +435,163 @@ class SiteChanges:
     def count(self) -> int:
         """How many files differ."""
         return len(self.edited) + len(self.added) + len(self.removed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkStyle:
+    """Where links point: the site's address, empty for paths alone, and the form of its paths."""
+
+    base_url: str = ""
+    url_style: UrlStyle = "plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLink:
+    """A link that can be printed: a page, or with ``anchor`` a section of it and its label."""
+
+    url: str
+    source_path: str
+    anchor: str | None
+    section: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLink:
+    """A link that does not land on the built site.
+
+    ``link`` is what is printed, below the site; ``fault`` says that the page is not there, that
+    the anchor is not on it, or that it belongs to another heading. ``hint`` names what is there
+    instead, empty where nothing resembles it.
+    """
+
+    url: str
+    anchor: str | None
+    section: str | None
+    source_path: str
+    link: str
+    fault: LinkFault
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkReport:
+    """What came of following every stored link on the built site in the folder ``dist``.
+
+    ``checked`` counts pages and sections; the sections of a missing page are dead as well.
+    """
+
+    dist: str
+    checked: int
+    dead: tuple[DeadLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
+    """The stored text of a page, and what traces it to its source.
+
+    ``source_lines`` and ``sha256`` are those of :class:`Page`.
+    """
+
+    id: int
+    url: str
+    track: str
+    title: str
+    source_path: str
+    sha256: str
+    is_landing: bool
+    text: str
+    source_lines: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredChunk:
+    """A passage as it stands in the database; ``content_hash`` is of the text once embedded."""
+
+    id: int
+    chunk: Chunk
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRank:
+    """Where a passage stands among all of the tracks searched, counted exactly from 1.
+
+    ``chunk_id``, ``rank`` and ``score`` are ``None`` where none of the passages asked about lies
+    in those tracks; ``score_at_k`` where there are fewer than k.
+    """
+
+    chunk_id: int | None
+    rank: int | None
+    score: float | None
+    among: int
+    score_at_k: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as it was put: when, of which tracks, and with what it was to be answered."""
+
+    question: str
+    at: datetime
+    tracks: tuple[str, ...]
+    k: int
+    embedding_model: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A step on the way to an answer; milliseconds count from the beginning of the trace."""
+
+    name: str
+    start_ms: float
+    duration_ms: float
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedHit:
+    """A passage as it was found for a question, and how far it came."""
+
+    rank: int
+    chunk_id: int
+    ref: str
+    section: str | None
+    score: float
+    vector_score: float
+    keyword_score: float | None
+    in_prompt: bool
+    cited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What became of one question.
+
+    ``question``, ``prompt`` and ``answer`` are ``None`` where texts are not kept, the last two
+    also where it did not come to them. ``error_code`` and ``error_message`` say why there is no
+    answer; ``finish`` is then ``failed``.
+    """
+
+    id: str
+    asked_at: datetime
+    question: str | None
+    tracks: tuple[str, ...]
+    k: int
+    embedding_model: str
+    route: str
+    template: str
+    prompt: str | None
+    answer: str | None
+    finish: str
+    refused: bool
+    degraded: bool
+    problems: tuple[Problem, ...]
+    hits: tuple[TracedHit, ...]
+    citations: tuple[Citation, ...]
+    prompt_tokens: int | None
+    output_tokens: int | None
+    timings: Timings
+    spans: tuple[Span, ...]
+    error_code: str | None = None
+    error_message: str | None = None

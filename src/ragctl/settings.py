@@ -18,6 +18,8 @@ from typing import Any, cast
 from ragctl.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "RAGCTL_"
+OTHER_VARIABLES = ("RAGCTL_DEBUG",)
+TEST_PREFIX = "RAGCTL_TEST_"
 ENVIRONMENT_ALIASES = {
     "RAGCTL_DATABASE_URL": "database.url",
     "RAGCTL_DATA_DIR": "database.data_dir",
@@ -53,6 +55,19 @@ class SiteSettings:
     tracks: tuple[str, ...] = _setting((), "tracks to read; empty means all")
     exclude: tuple[str, ...] = _setting((), "patterns of files to leave out, below the root")
     base_url: str = _setting("", "address of the published site, put before every link")
+    url_style: str = _setting(
+        "plain",
+        "how pages are addressed: plain (/a/b), slash (/a/b/) or html (/a/b.html)",
+        choices=("plain", "slash", "html"),
+    )
+    slugs: str = _setting(
+        "github",
+        "whose rules make the anchors of headings: github, hugo, hugo-source, docusaurus, "
+        "mkdocs, mkdocs-unicode, or a class of your own as package.module:Class",
+    )
+    dist: str = _setting(
+        "", "folder of the built site; with it set, `ragctl ingest` checks every link", is_path=True
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +135,17 @@ class RetrievalSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracesSettings:
+    """What is kept of the questions that were asked."""
+
+    record: str = _setting(
+        "on",
+        "what `ragctl trace` can show later: on, numbers (scores and durations, no texts) or off",
+        choices=("on", "numbers", "off"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set; ``origins`` tells where each value came from.
 
@@ -134,6 +160,7 @@ class Settings:
     generation: GenerationSettings = field(default_factory=GenerationSettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    traces: TracesSettings = field(default_factory=TracesSettings)
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def origin(self, key: str) -> str:
@@ -149,6 +176,7 @@ SECTIONS: dict[str, type[Any]] = {
     "generation": GenerationSettings,
     "chunking": ChunkingSettings,
     "retrieval": RetrievalSettings,
+    "traces": TracesSettings,
 }
 
 
@@ -253,9 +281,27 @@ def _environment_values(environ: Mapping[str, str]) -> Iterator[tuple[str, str, 
         if environ.get(variable, ""):
             yield variable, key, environ[variable]
     for variable in sorted(environ):
-        if variable.startswith(ENVIRONMENT_PREFIX) and "__" in variable:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable.startswith(TEST_PREFIX):
+            continue
+        if "__" not in variable:
+            _require_known_variable(variable)
+        else:
             section, _, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("__")
             yield variable, f"{section}.{name}", environ[variable]
+
+
+def _require_known_variable(variable: str) -> None:
+    known = (*ENVIRONMENT_ALIASES, *OTHER_VARIABLES)
+    if variable in known:
+        return
+    spelled = {
+        f"{ENVIRONMENT_PREFIX}{key.replace('.', '__').upper()}": None for key in _KNOWN
+    } | dict.fromkeys(known)
+    near = difflib.get_close_matches(variable, list(spelled), n=1, cutoff=0.5)
+    raise SettingsError(
+        f"unknown environment variable {variable}",
+        hint=f"Did you mean {near[0]}?" if near else "Unset it, or see `ragctl config`.",
+    )
 
 
 def find_setting(key: str) -> KnownSetting:
@@ -288,6 +334,8 @@ def _checked(known: KnownSetting, value: object, origin: str, folder: Path | Non
             raise _refused(known, value, origin, f"must be at least {known.minimum:g}")
         if known.maximum is not None and converted > known.maximum:
             raise _refused(known, value, origin, f"must be at most {known.maximum:g}")
+    if known.key == "site.base_url" and converted and not _WEB_ADDRESS.fullmatch(converted):
+        raise _refused(known, value, origin, "must be an address such as https://site.example")
     if known.is_path and converted:
         path = Path(cast(str, converted)).expanduser()
         converted = str(folder / path if folder is not None else path)
@@ -314,6 +362,7 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
     return number
 
 
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import click
 import pytest
-from tests.program import Program, run_process
+import typer
 
 from ragctl import errors
 from ragctl.cli import main as main_module
+from tests.program import Program, run_process
 
-COMMANDS = (
-    [(command.name,) for command in main_module.COMMANDS if command.name != "db"]
-    + [
-        ("db", name)
-        for name in ("start", "stop", "status", "url", "psql", "dump", "restore", "migrate")
-    ]
-    + [("config", name) for name in ("get", "set", "path", "init")]
-    + [("sites", "remove")]
-)
+
+def _leaves(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if not isinstance(command, click.Group):
+        yield path
+        return
+    context = click.Context(command)
+    if path and command.epilog:
+        yield path
+    for name in command.list_commands(context):
+        child = command.get_command(context, name)
+        assert child is not None
+        yield from _leaves(child, (*path, name))
+
+
+COMMANDS = list(_leaves(typer.main.get_command(main_module.app), ()))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -59,6 +68,12 @@ def test_a_typo_is_a_usage_error_and_says_where_help_is(
     done = ragctl(*arguments)
     assert done.code == 2
     assert "--help" in done.err
+
+
+def test_a_misspelled_command_is_answered_with_the_nearest(ragctl: Program) -> None:
+    done = ragctl("inges", "x")
+    assert done.code == 2
+    assert "Did you mean ingest?" in done.err
 
 
 def test_a_usage_error_with_json_is_a_document(ragctl: Program) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.ollama_server import OllamaServer, Reply, Request, embeddings
-from tests.program import Program
 
 from ragctl.db.connect import connect
+from tests.ollama_server import Handler, OllamaServer, Reply, Request, embeddings
+from tests.program import Program
 
 Rows = list[tuple[object, ...]]
 
@@ -33,7 +33,7 @@ def test_it_stores_pages_and_passages_and_sums_up_by_track(
         ["design", "2", "2"],
         ["kernel", "1", "1"],
     ]
-    assert "Left out on purpose: 1 draft" in done.err
+    assert "Left out on purpose: 1 (draft)" in done.err
     urls = _rows(empty_url, "SELECT url FROM chunks ORDER BY id")
     assert urls == [("/design/01-buckets",), ("/design/02-queues",), ("/kernel/10-rcu",)]
 
@@ -157,7 +157,7 @@ def test_one_refused_text_is_left_out_by_name_and_asked_for_again_next_time(
     ollama.on("/api/embed", refuse_queues)
     done = ragctl("ingest", str(site))
     assert done.code == 1
-    assert "NO VECTOR /design/02-queues#c0" in done.err
+    assert "NO VECTOR design/02-queues.md (Queues): 1 passage refused: too long" in done.err
     assert len(_rows(empty_url, "SELECT FROM chunks")) == 2
     ollama.on("/api/embed", embeddings)
     assert ragctl("ingest", str(site)).code == 0
@@ -390,3 +390,77 @@ def test_two_ingests_at_once_exclude_each_other_and_the_second_can_wait(
     finally:
         assert first.wait(timeout=30) == 0
     assert len(_rows(empty_url, "SELECT FROM chunks")) == 3
+
+
+def _refusing(word: str) -> Handler:
+    def answer(request: Request) -> Reply:
+        if any(word in text for text in request.inputs):
+            error = {"error": "the input length exceeds the context length"}
+            return Reply(status=400, document=error)
+        return embeddings(request)
+
+    return answer
+
+
+def test_a_text_that_is_too_long_is_embedded_in_smaller_pieces(
+    ragctl: Program, site: Path, ollama: OllamaServer, empty_url: str
+) -> None:
+    def refuse_long(request: Request) -> Reply:
+        if any(len(text) > 300 for text in request.inputs):
+            error = {"error": "input length exceeds maximum context length"}
+            return Reply(status=400, document=error)
+        return embeddings(request)
+
+    ollama.on("/api/embed", refuse_long)
+    lines = [f"0x{number:04x} holds the register number {number}." for number in range(18)]
+    (site / "kernel/20-dump.md").write_text("## Dump\n\n" + "\n".join(lines) + "\n")
+    assert ragctl("ingest", str(site)).code == 0
+    query = "SELECT position, ref, body FROM chunks WHERE url = '/kernel/20-dump' ORDER BY position"
+    stored = _rows(empty_url, query)
+    assert len(stored) > 2
+    assert [row[0] for row in stored] == list(range(len(stored)))
+    assert len({row[1] for row in stored}) == len(stored)
+    together = "\n".join(str(row[2]) for row in stored)
+    assert all(line in together for line in lines)
+    ollama.requests.clear()
+    assert ragctl("ingest", str(site)).code == 0
+    assert ollama.requests_to("/api/embed") == []
+    assert ragctl("ingest", str(site), "--rebuild").code == 0
+    assert [row[1] for row in _rows(empty_url, query)] == [row[1] for row in stored]
+
+
+def test_what_no_piece_of_fits_is_reported_once_and_costs_few_requests(
+    ragctl: Program, site: Path, ollama: OllamaServer, empty_url: str
+) -> None:
+    lines = [f"0x{number:04x} holds a register." for number in range(200)]
+    (site / "kernel/20-dump.md").write_text("## Dump\n\n" + "\n".join(lines) + "\n")
+    ollama.on("/api/embed", _refusing("0x"))
+    done = ragctl("ingest", str(site))
+    assert done.code == 1
+    assert done.err.count("kernel/20-dump.md") == 1
+    assert "(Dump)" in done.err
+    assert len(ollama.requests_to("/api/embed")) <= 40
+    urls = _rows(empty_url, "SELECT url FROM chunks ORDER BY url")
+    assert ("/kernel/10-rcu",) in urls
+    assert ("/kernel/20-dump",) not in urls
+
+
+def test_a_track_that_does_not_exist_is_named(ragctl: Program, site: Path) -> None:
+    done = ragctl("ingest", str(site), "--track", "kernel", "--track", "kernle")
+    assert done.code == 1
+    assert "LEFT OUT kernle/: there is no such track" in done.err
+
+
+def test_a_rebuild_sets_a_foreign_table_aside(ragctl: Program, site: Path, empty_url: str) -> None:
+    with connect(empty_url) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE chunks (id int PRIMARY KEY, embedding vector(384))")
+        connection.execute("INSERT INTO chunks (id) VALUES (7)")
+    for command in (("ingest", str(site)), ("ask", "How?")):
+        refused = ragctl(*command)
+        assert refused.code == 4
+        for word in ("chunks", "vector(384)", "vector(768)", "--rebuild"):
+            assert word in refused.err
+    assert ragctl("ingest", str(site), "--rebuild").code == 0
+    assert _rows(empty_url, "SELECT id FROM before_ragctl.chunks") == [(7,)]
+    assert ragctl("ask", "How?").code == 0

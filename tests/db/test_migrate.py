@@ -12,7 +12,7 @@ import pytest
 
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
-from ragctl.db.migrate import migrate, pending
+from ragctl.db.migrate import migrate, pending, set_foreign_table_aside
 from ragctl.db.server import EmbeddedServer
 from ragctl.db.statements import Migration, migrations
 from ragctl.errors import ContentError, DatabaseError, SchemaMismatch
@@ -135,3 +135,15 @@ def test_the_owner_s_columns_stand_first_and_vectors_lie_in_line(
         ("body", "text", True, "x"),
         ("embedding", "vector(768)", True, "p"),
     ]
+
+
+def test_a_foreign_table_is_set_aside_whole_when_told_to(empty_url: str) -> None:
+    with connect(empty_url) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE chunks (id serial PRIMARY KEY, embedding vector(384))")
+        connection.execute("INSERT INTO chunks (id) VALUES (7)")
+        set_foreign_table_aside(connection, empty_url)
+        migrate(connection, empty_url)
+        set_foreign_table_aside(connection, empty_url)  # ours stays
+        assert connection.execute("SELECT id FROM before_ragctl.chunks").fetchall() == [(7,)]
+        assert connection.execute("SELECT id FROM chunks").fetchall() == []

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply
 
 from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable, SettingsError
 from ragctl.models.http import (
@@ -12,6 +11,7 @@ from ragctl.models.http import (
     normalise_host,
     without_password,
 )
+from tests.ollama_server import OllamaServer, Reply
 
 PROXY_VARIABLES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "NO_PROXY")
 

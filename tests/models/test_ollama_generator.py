@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply, chat, chat_lines
 
 from ragctl.errors import ModelError, ModelMissing, ModelReplyError, ModelUnreachable
 from ragctl.models.ollama import OllamaClient, OllamaGenerator
 from ragctl.records import Draft, Prompt
 from ragctl.stages.repetition import RepetitionGuard
+from tests.ollama_server import OllamaServer, Reply, chat, chat_lines
 
 PROMPT = Prompt(
     text="[1] The lock opens at six.\n\nWhen?", question="When?", template="t", passages=()

@@ -116,8 +116,8 @@ def psql(
     server = wiring.embedded_server(settings)
     program = server.binary("psql")
     if not settings.database.url:
-        with wiring.raw_connection(settings):
-            pass
+        with wiring.open_database(settings):
+            pass  # starts the server, and says clearly where there is nothing to look at
     os.execv(program, [str(program), wiring.database_url(settings), *ctx.args])
 
 

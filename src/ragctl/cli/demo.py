@@ -54,10 +54,9 @@ def demo(
     summary = ingest_folder(
         handbook(), settings, output, choices=Choices(moved=True, yes=True, wait=True)
     )
-    show_summary(summary, output)
+    show_summary(summary, settings, output)
     output.line()
     output.line(f"> {asked}")
     output.line()
     code = ask_and_show(asked, settings, output)
-    output.remark(f'Ask more: ragctl ask --site {SITE} "..."')
     raise typer.Exit(code)

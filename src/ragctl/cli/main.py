@@ -6,6 +6,7 @@ import psycopg, requests, rich or a model.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -65,10 +66,52 @@ COMMANDS = (
         group="Every day",
     ),
     LazyCommand(
+        name="show",
+        module="ragctl.cli.show",
+        about="Show a passage or a page as it is stored.",
+        group="Understand",
+    ),
+    LazyCommand(
+        name="audit",
+        module="ragctl.cli.audit",
+        about="Check that what is stored is what it should be.",
+        group="Understand",
+    ),
+    LazyCommand(
+        name="eval",
+        module="ragctl.cli.evaluate",
+        about="Measure how well passages are found for known questions.",
+        group="Understand",
+    ),
+    LazyCommand(
         name="demo",
         module="ragctl.cli.demo",
         about="Ingest the handbook that ships with ragctl and ask it something.",
         group="Every day",
+    ),
+    LazyCommand(
+        name="trace",
+        module="ragctl.cli.trace",
+        about="Show what became of a question: passages, prompt, answer, time.",
+        group="Understand",
+    ),
+    LazyCommand(
+        name="why",
+        module="ragctl.cli.why",
+        about="Say why a page is in the answer to a question, or why not.",
+        group="Understand",
+    ),
+    LazyCommand(
+        name="stage",
+        module="ragctl.cli.stage",
+        about="Run one stage of the pipeline from the files before it.",
+        group="Understand",
+    ),
+    LazyCommand(
+        name="diff",
+        module="ragctl.cli.diff",
+        about="Show what changed between two folders of artifacts.",
+        group="Understand",
     ),
     LazyCommand(
         name="doctor",
@@ -101,8 +144,19 @@ class Terminated(BaseException):
     """SIGTERM arrived: unwinds like Ctrl-C."""
 
 
+class ReaderGone(BaseException):
+    """Whoever read our output closed it: ends the program without a word."""
+
+
 class LazyGroup(TyperGroup):
     """The root command: knows its commands by name and loads the one that is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a closed pipe must not reach click, which would exit with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of ``--help``."""
@@ -116,6 +170,16 @@ class LazyGroup(TyperGroup):
                 loaded.name = cmd_name
                 return loaded
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown name is answered with the nearest known one."""
+        if args and self.get_command(ctx, args[0]) is None:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            suggestion = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, from the table alone."""
@@ -168,6 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``ragctl`` and exit with a documented code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it came ignored
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -199,10 +264,12 @@ def _run(arguments: list[str]) -> int:
         _show_usage_error(error, wants_json=wants_json)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
         return EXIT_INTERRUPTED
     except Terminated:
+        click.echo("Stopped.", err=True)
         return EXIT_TERMINATED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         return _closed_pipe()
     except Exception as error:
         if debug:

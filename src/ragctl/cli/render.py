@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
-from ragctl.records import Answer, Citation, Hit, IngestSummary, StoredPage
-from ragctl.stages.links import page_link
+from ragctl.records import Answer, Citation, Hit, IngestSummary, LinkStyle, RefusedChunk, StoredPage
+from ragctl.stages.links import link_to
 
 
 def show_sources_of(answer: Answer, output: Output, *, root: str | None) -> None:
@@ -63,8 +63,20 @@ def show_passages(passages: Sequence[Hit], output: Output) -> None:
         output.line()
 
 
-def ingest_table(summary: IngestSummary) -> Table:
-    """Return the summary of an ingest, a line a track."""
+def show_ingest(summary: IngestSummary, output: Output) -> None:
+    """Print the summary of an ingest by track: a table, or where it does not fit lines."""
+    table = _ingest_table(summary)
+    if output.fits(table):
+        output.table(table)
+        return
+    for track in summary.tracks:
+        output.line(f"{track.track}: {counted(track.pages, 'page')}")
+        output.line(f"  {counted(track.passages, 'passage')}, {track.embedded:,} embedded")
+        output.line(f"  {track.unchanged:,} unchanged, {track.removed:,} removed")
+        output.line(f"  {track.left_out:,} left out")
+
+
+def _ingest_table(summary: IngestSummary) -> Table:
     table = new_table("track", "pages", "passages", "embedded", "unchanged", "removed", "left out")
     rows = [
         (
@@ -86,47 +98,70 @@ def ingest_table(summary: IngestSummary) -> Table:
     return table
 
 
+REFUSALS = {
+    "too_long": "too long for the embedding model: ",
+    "not_finite": "the embedding model gives no numbers (NaN) for it: ",
+}
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 passage``, ``2 passages``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _by_path(refused: Sequence[RefusedChunk]) -> dict[str, list[RefusedChunk]]:
+    grouped: dict[str, list[RefusedChunk]] = {}
+    for one in refused:
+        grouped.setdefault(one.path, []).append(one)
+    return grouped
+
+
 def show_findings(summary: IngestSummary, output: Output) -> None:
     """Print what was left out and what the reader should look at, on stderr."""
     intended = Counter(left.reason for left in summary.left_out if left.intended)
     if intended:
-        counted = ", ".join(f"{count} {reason}" for reason, count in sorted(intended.items()))
-        output.remark(f"Left out on purpose: {counted}.")
+        reasons = ", ".join(f"{count} ({reason})" for reason, count in sorted(intended.items()))
+        output.remark(f"Left out on purpose: {reasons}.")
     for left in summary.left_out:
         if not left.intended:
             output.remark(f"LEFT OUT {left.path}: {left.reason}", style="red")
-    for refused in summary.refused:
-        section = f" ({refused.chunk.section})" if refused.chunk.section else ""
-        output.remark(f"NO VECTOR {refused.chunk.ref}{section}: {refused.message}", style="red")
+    for path, refused in _by_path(summary.refused).items():
+        sections = dict.fromkeys(one.chunk.section for one in refused if one.chunk.section)
+        where = f" ({', '.join(sections)})" if sections else ""
+        output.remark(
+            f"NO VECTOR {path}{where}: {counted(len(refused), 'passage')} refused: "
+            f"{REFUSALS.get(refused[0].reason, '')}{refused[0].message}",
+            style="red",
+        )
     for warning in summary.warnings:
         output.remark(f"warning: {warning}", style="yellow")
 
 
 def show_pages(
-    pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
+    pages: Sequence[StoredPage], output: Output, *, links: LinkStyle, root: str | None
 ) -> None:
     """Print the pages in reading order: a table, or where it does not fit two lines a page."""
-    table = _pages_table(pages, output, base_url=base_url, root=root)
+    table = _pages_table(pages, output, links=links, root=root)
     if output.fits(table):
         output.table(table)
         return
     for page in pages:
         number = "" if page.is_landing else f"{page.position}. "
         output.line(f"{page.track}  {number}{page.title}")
-        link = _page_link(page, output, base_url=base_url, root=root)
-        passages = "landing page" if page.is_landing else f"{page.passages:,} passages"
+        link = _page_link(page, output, links=links, root=root)
+        passages = "landing page" if page.is_landing else counted(page.passages, "passage")
         output.line(Text("    ") + link)
-        output.line(f"    {passages}, {page.words:,} words")
+        output.line(f"    {passages}, {counted(page.words, 'word')}")
 
 
-def _page_link(page: StoredPage, output: Output, *, base_url: str, root: str | None) -> Text:
-    link = page_link(page.url, None, base_url=base_url)
-    target = link if base_url else source_uri(root, page.source_path)
+def _page_link(page: StoredPage, output: Output, *, links: LinkStyle, root: str | None) -> Text:
+    link = link_to(links, page.url, page.source_path)
+    target = link if links.base_url else source_uri(root, page.source_path)
     return output.linked(link, target) if target else Text(harmless(link))
 
 
 def _pages_table(
-    pages: Sequence[StoredPage], output: Output, *, base_url: str, root: str | None
+    pages: Sequence[StoredPage], output: Output, *, links: LinkStyle, root: str | None
 ) -> Table:
     table = new_table("track", "#", "title", "link", "passages", "words", text_columns=(0, 2, 3))
     for page in pages:
@@ -134,7 +169,7 @@ def _pages_table(
             Text(harmless(page.track)),
             "" if page.is_landing else str(page.position),
             Text(harmless(page.title)),
-            _page_link(page, output, base_url=base_url, root=root),
+            _page_link(page, output, links=links, root=root),
             "landing" if page.is_landing else f"{page.passages:,}",
             f"{page.words:,}",
         )

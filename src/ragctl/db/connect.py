@@ -49,7 +49,7 @@ class ServerFacts:
 
 def redacted(url: str) -> str:
     """Return a database address without its password."""
-    without = re.sub(r"(://[^/:@\s]*):[^/\s]*@", r"\1@", url)
+    without = re.sub(r"(://[^/:@]*):.*@", r"\1@", url)
     return re.sub(r"(?i)(password=)('[^']*'|[^&\s]*)", r"\1***", without)
 
 
@@ -72,7 +72,7 @@ def connect(url: str) -> Connection:
         raise _connect_error(url, error) from error
     except (psycopg.Error, UnicodeError, ValueError) as error:
         raise DatabaseUnreachable(
-            f"{redacted(url)} is not a usable database address: {one_line(error)}",
+            f"{redacted(url)} is not a usable database address",
             hint="Write it as postgresql://user@host:5432/name.",
         ) from error
 

@@ -103,6 +103,20 @@ def _apply_next(
     return [migration]
 
 
+def set_foreign_table_aside(connection: Connection, url: str) -> None:
+    """Move a table ``chunks`` that ragctl did not make into the schema ``before_ragctl``.
+
+    Nothing is lost, and nothing happens where there is no such table.
+    """
+    with translated(url):
+        with connection.cursor(row_factory=class_row(_Tables)) as cursor:
+            tables = cursor.execute(statement("schema/tables")).fetchone()
+        if tables is not None and tables.has_chunks and not tables.has_migrations:
+            with connection.transaction():
+                connection.execute(statement("schema/make_aside"))
+                connection.execute(statement("schema/move_aside"))
+
+
 def rights(connection: Connection) -> tuple[bool, bool]:
     """Return whether the role may read passages, and whether it may ingest."""
     row = connection.execute(statement("schema/rights")).fetchone()
@@ -131,9 +145,10 @@ def _applied(connection: Connection, url: str) -> list[AppliedMigration]:
             return rows.execute(statement("schema_migrations/select")).fetchall()
     if tables.has_chunks:
         raise SchemaMismatch(
-            f"{redacted(url)} has a table chunks that ragctl did not make (its embedding is "
-            f"{tables.embedding_type or 'absent'}; ragctl's is vector(768))",
-            hint="Use another database or --site, or rename that table.",
+            f"{redacted(url)} has a table chunks that ragctl did not make; its embedding is "
+            f"{tables.embedding_type or 'absent'}, ragctl's is vector(768)",
+            hint="Use another database (or --site, on the embedded server). Or give "
+            "`ragctl ingest PATH --rebuild`: it moves that table to the schema before_ragctl.",
         )
     return []
 

