@@ -327,3 +327,9 @@ def test_the_real_site_is_parsed_without_a_lost_line_and_fast(corpus_site: Path)
         assert_consistent(page, lines)
         assert page.title and "<svg" not in page.text
     assert characters / seconds > 1_000_000
+
+
+def test_an_unclosed_svg_swallows_no_paragraph_behind_it() -> None:
+    page = page_of("Intro.\n\n<svg>\n<\n\n# H\n\nText that stays.\n\n> quote\n")
+    assert "Text that stays." in page.text
+    assert [heading.label for heading in page.headings] == ["H"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragctl.protocols import Slugger
+from ragctl.protocols import Slugger, SourceSlugger
 from ragctl.records import Heading
 from ragctl.stages.parse.blocks import Document, RawHeading, index_of, line_starts, visible_label
 from ragctl.stages.parse.edits import Edit
@@ -24,10 +24,13 @@ _LABEL_CHARACTERS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class HeadingPlace:
-    """A heading before the edits: its source line and the anchor its author gave it, if any."""
+    """A heading before the edits: its source line, its content as written without marks and
+    attribute block, and the anchor its author gave it, if any.
+    """
 
     level: int
     number: int
+    source: str
     explicit: str
 
 
@@ -47,7 +50,8 @@ def heading_edits(document: Document, numbers: list[int]) -> tuple[list[Edit], l
             edit, explicit = attributes
             edits.append(edit)
         explicit = explicit or _kramdown_identifier(document, raw)
-        places.append(HeadingPlace(raw.level, numbers[raw.first_line], explicit))
+        source = _without_block(raw.content)
+        places.append(HeadingPlace(raw.level, numbers[raw.first_line], source, explicit))
     return edits, places
 
 
@@ -101,6 +105,11 @@ def _attribute_block(document: Document, raw: RawHeading) -> tuple[Edit, str] | 
     return Edit(start, end, kind="shortcode"), explicit
 
 
+def _without_block(content: str) -> str:
+    match = _last_block(content[-_LABEL_CHARACTERS_MAX:]) if content.endswith("}") else None
+    return content if match is None else content.removesuffix(match[0]).rstrip()
+
+
 def _last_block(content: str) -> re.Match[str] | None:
     """Find the attribute block at the end: the last brace whose rest is one, quotes and all."""
     brace = len(content)
@@ -150,7 +159,7 @@ def read_headings(
         if not anchor or not slugger.take(anchor):
             if anchor:
                 remarks.append((place.number, f"anchor #{anchor} is used by an earlier heading"))
-            anchor = slugger.slug(shown)
+            anchor = _made_anchor(slugger, shown, place.source)
         if label:
             headings.append(
                 Heading(
@@ -162,6 +171,12 @@ def read_headings(
                 )
             )
     return headings, remarks
+
+
+def _made_anchor(slugger: Slugger, shown: str, source: str) -> str:
+    if isinstance(slugger, SourceSlugger):
+        return slugger.slug_source(shown, source[:_LABEL_CHARACTERS_MAX])
+    return slugger.slug(shown)
 
 
 def _label(line: str, document: Document) -> tuple[str, str]:

@@ -1,0 +1,145 @@
+"""Figures of retrieval: does what is found hold the page, the section and the facts asked for?
+
+A question counts for the figures it can have: those of pages where it names a gold page, of
+sections where it names a section, of facts where it names facts and a gold page. Several gold
+places are alternatives: one of them found is enough; of the facts all must be there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ragctl.evaluate.questions import KnownQuestion
+from ragctl.protocols import Embedder, Retriever
+from ragctl.records import Hit, Query
+from ragctl.stages.render import estimated_tokens, render
+
+TOKEN_COUNTER = "characters/3"
+"""The counter of prompt tokens: :func:`ragctl.stages.render.estimated_tokens`."""
+
+OVERALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """What was found for one question, best first.
+
+    Ranks count from 1, 0 where nothing found fits, ``None`` where the question has no gold;
+    ``missing`` are the facts that no passage holds, ``None`` where it asks for none.
+    """
+
+    question: KnownQuestion
+    hits: tuple[Hit, ...]
+    page_rank: int | None
+    section_rank: int | None
+    missing: tuple[str, ...] | None
+    prompt_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """The figures of some questions: shares from 0 to 1, ``None`` where no question counts.
+
+    ``mrr`` is the mean of one over the rank of the gold page, 0 where it was not found.
+    """
+
+    kind: str
+    questions: int
+    with_gold: int
+    pages_at_1: float | None
+    pages_at_k: float | None
+    sections_at_k: float | None
+    facts_at_k: float | None
+    mrr: float | None
+    prompt_tokens_median: int
+    prompt_tokens_p90: int
+
+
+def evaluate_retrieval(
+    questions: Sequence[KnownQuestion],
+    *,
+    embedder: Embedder,
+    retriever: Retriever,
+    k: int,
+    batch_size: int,
+    prompt_tokens: Callable[[str, Sequence[Hit]], int],
+    report: Callable[[int], None],
+) -> Iterator[Scored]:
+    """Yield each question with what is found for it; ``report`` is told how many are done."""
+    for start in range(0, len(questions), batch_size):
+        batch = questions[start : start + batch_size]
+        vectors = embedder.embed([known.question for known in batch], purpose="query")
+        for known, vector in zip(batch, vectors, strict=True):
+            hits = retriever.retrieve(Query(text=known.question, vector=vector, k=k))
+            yield score(known, hits, prompt_tokens=prompt_tokens(known.question, hits))
+        report(start + len(batch))
+
+
+def prompt_tokens(question: str, hits: Sequence[Hit], *, template: str, budget_tokens: int) -> int:
+    """Return the tokens of the prompt that ``ragctl ask`` would send, by the named counter."""
+    prompt = render(question, hits, template=template, budget_tokens=budget_tokens)
+    return estimated_tokens(prompt.text)
+
+
+def score(known: KnownQuestion, hits: Sequence[Hit], *, prompt_tokens: int) -> Scored:
+    """Return how well what was found fits a question."""
+    pages = {gold.url for gold in known.gold}
+    sections = {(gold.url, _folded(gold.section)) for gold in known.gold if gold.section}
+    return Scored(
+        question=known,
+        hits=tuple(hits),
+        page_rank=_rank([hit.url in pages for hit in hits]) if pages else None,
+        section_rank=(
+            _rank([(hit.url, _folded(hit.section or "")) in sections for hit in hits])
+            if sections
+            else None
+        ),
+        missing=_missing(known, hits) if known.must_contain and known.gold else None,
+        prompt_tokens=prompt_tokens,
+    )
+
+
+def _rank(fits: Sequence[bool]) -> int:
+    return fits.index(True) + 1 if True in fits else 0
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _missing(known: KnownQuestion, hits: Sequence[Hit]) -> tuple[str, ...]:
+    found = _folded("\n".join(hit.body for hit in hits))
+    return tuple(fact for fact in known.must_contain if _folded(fact) not in found)
+
+
+def figures(scored: Sequence[Scored]) -> tuple[Figures, ...]:
+    """Return the figures of each kind of question by name, and last those of all."""
+    kinds = sorted({each.question.kind for each in scored})
+    groups = [(kind, [each for each in scored if each.question.kind == kind]) for kind in kinds]
+    return tuple(_figures(kind, group) for kind, group in (*groups, (OVERALL, list(scored))))
+
+
+def _figures(kind: str, scored: Sequence[Scored]) -> Figures:
+    ranks = [each.page_rank for each in scored if each.page_rank is not None]
+    sections = [each.section_rank for each in scored if each.section_rank is not None]
+    facts = [not each.missing for each in scored if each.missing is not None]
+    tokens = sorted(each.prompt_tokens for each in scored)
+    return Figures(
+        kind=kind,
+        questions=len(scored),
+        with_gold=len(ranks),
+        pages_at_1=_mean([rank == 1 for rank in ranks]),
+        pages_at_k=_mean([rank > 0 for rank in ranks]),
+        sections_at_k=_mean([rank > 0 for rank in sections]),
+        facts_at_k=_mean(facts),
+        mrr=_mean([1 / rank if rank else 0.0 for rank in ranks]),
+        prompt_tokens_median=int(median(tokens)) if tokens else 0,
+        prompt_tokens_p90=tokens[math.ceil(0.9 * len(tokens)) - 1] if tokens else 0,
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
