@@ -57,6 +57,10 @@ def server(data_dir: Path) -> Iterator[EmbeddedServer]:
     """The embedded server of this session, running."""
     server = EmbeddedServer(data_dir, system_dir=data_dir.parent / "system")
     server.ensure_running()
+    with connect(server.url("postgres")) as connection:  # nothing here has to survive a crash
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("ALTER SYSTEM SET full_page_writes = off")
+        connection.execute("SELECT pg_reload_conf()")
     yield server
     server.stop()
 

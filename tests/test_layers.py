@@ -20,10 +20,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
-    ("freshness", "ledger", "site_guess"),
+    ("audit", "comparing", "freshness", "ledger", "link_check", "site_guess"),
     ("indexing",),
     ("pipeline",),
-    ("evaluate", "wiring"),
+    ("evaluate", "staging", "why", "wiring"),
     ("doctor",),
     ("cli",),
 )

@@ -1,6 +1,8 @@
 -- The k passages nearest to a vector, best first: an exact scan over some tracks or all.
 SELECT row_number() OVER (ORDER BY nearest.distance, c.id)::int AS n, c.id AS chunk_id, c.ref, c.url,
-       p.title, c.track, c.section, c.anchor, c.body, c.start_char, c.end_char, p.source_path,
+       p.title, c.track, c.section,
+       CASE WHEN c.anchor_lands IS NOT FALSE THEN c.anchor END AS anchor,
+       c.body, c.start_char, c.end_char, p.source_path,
        1 - nearest.distance AS score, 1 - nearest.distance AS vector_score
 FROM (
     -- OFFSET 0 keeps the scan exact where someone added an approximate index, and the distance

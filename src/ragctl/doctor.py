@@ -43,11 +43,14 @@ def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> 
     ]
     found = _Found()
     checks += _guarded("database", lambda: _database(settings, found))
+    is_broken = any(check.outcome == "fail" for check in checks)
     checks += _guarded("Ollama", lambda: _ollama(settings, found))
     checks += _guarded("embedded model", lambda: _offline_model(settings, environ, found))
-    checks += _guarded("embedding", lambda: _embedding(settings, found))
+    if not is_broken:
+        checks += _guarded("embedding", lambda: _embedding(settings, found))
     checks += _guarded("writing", lambda: _writing(settings, found))
-    checks += _guarded("site", lambda: _site(settings, found))
+    if not is_broken:
+        checks += _guarded("site", lambda: _site(settings, found))
     return tuple(checks)
 
 
@@ -243,7 +246,7 @@ def _site(settings: Settings, found: _Found) -> Iterator[Check]:
     yield Check(
         name="site",
         outcome="pass",
-        message=f"{shown:,} pages, {passages:,} passages of {root}",
+        message=f"{root}: pages {shown:,}, passages {passages:,}",
     )
     silent = [page.url for page in pages if not page.is_landing and page.passages == 0]
     if silent:

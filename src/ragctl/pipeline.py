@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from ragctl.db.database import Database
@@ -36,6 +36,7 @@ from ragctl.records import (
     IngestProgress,
     IngestSummary,
     LeftOut,
+    LinkStyle,
     Prompt,
     Query,
     SourceFile,
@@ -59,7 +60,7 @@ class AnswerOptions:
     k: int = 5
     template: str = "balanced"
     budget_tokens: int = 3584
-    base_url: str = ""
+    links: LinkStyle = field(default_factory=LinkStyle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +180,10 @@ def answer(
         total=(ended - began) * 1000,
     )
     attempt = Attempt(route=draft.route, outcome=draft.finish, ms=(ended - asked) * 1000)
-    return _checked(question, draft, prompt, passages, options, timings, attempt)
+    return checked(question, draft, prompt, passages, options, timings, attempt)
 
 
-def _checked(
+def checked(
     question: str,
     draft: Draft,
     prompt: Prompt,
@@ -191,6 +192,7 @@ def _checked(
     timings: Timings,
     attempt: Attempt,
 ) -> Answer:
+    """Return what was written with its citations and problems: stage 8."""
     refused = is_refusal(draft.text)
     return Answer(
         question=question,
@@ -198,7 +200,7 @@ def _checked(
         refused=refused,
         degraded=not draft.written_by_model,
         finish=draft.finish,
-        citations=cite(draft.text, prompt.passages, base_url=options.base_url),
+        citations=cite(draft.text, prompt.passages, links=options.links),
         passages=tuple(passages),
         problems=find_problems(draft, prompt, retrieved=len(passages), refused=refused),
         route=draft.route,

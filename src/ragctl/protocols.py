@@ -7,7 +7,7 @@ Built-in parts are named by a word, others as ``package.module:Class``. The cont
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ragctl.records import (
     Chunk,
@@ -19,6 +19,7 @@ from ragctl.records import (
     Purpose,
     Query,
     SourceFile,
+    Trace,
     Vector,
 )
 
@@ -31,6 +32,18 @@ class Slugger(Protocol):
 
     def take(self, anchor: str) -> bool:
         """Reserve an anchor that the author wrote; return whether it was still free."""
+
+
+@runtime_checkable
+class SourceSlugger(Slugger, Protocol):
+    """A slugger whose rule also looks at the heading as it is written, markup and all."""
+
+    def slug_source(self, label: str, source: str) -> str:
+        """Return the anchor of the next heading; called in place of ``slug``.
+
+        ``source`` is the heading without its marks and without an attribute block; an underlined
+        heading may have several lines.
+        """
 
 
 class Parser(Protocol):
@@ -96,3 +109,10 @@ class Generator(Protocol):
         A stream that breaks off after its first text gives a ``torn`` draft with what came;
         where nothing came, a :class:`~ragctl.errors.ModelError` is raised.
         """
+
+
+class Tracer(Protocol):
+    """Keeps what became of a question, so that a bad answer can be followed back later."""
+
+    def record(self, trace: Trace) -> None:
+        """Keep one trace, whole; raises where that cannot be done, and leaves nothing then."""

@@ -7,18 +7,19 @@ a command that needs no model must not pay for loading one.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ragctl.db import backup, embedded
 from ragctl.db.connect import Connection, connect, server_facts
 from ragctl.db.database import Database
 from ragctl.db.embedded import connect_embedded, create_database, database_name
-from ragctl.db.migrate import migrate
+from ragctl.db.migrate import migrate, set_foreign_table_aside
 from ragctl.db.server import EmbeddedServer
 from ragctl.db.statements import Migration
 from ragctl.errors import (
@@ -30,11 +31,12 @@ from ragctl.errors import (
     SettingsError,
 )
 from ragctl.protocols import Chunker, Embedder, Generator, Parser
-from ragctl.records import IndexIdentity, SiteSummary
+from ragctl.records import IndexIdentity, LinkStyle, SiteSummary, UrlStyle
 from ragctl.settings import Settings, SettingsFile, read
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.parse import MarkdownParser
+from ragctl.stages.parse.sluggers import SLUGGERS
 from ragctl.stages.repetition import RepetitionGuard
 
 if TYPE_CHECKING:
@@ -146,11 +148,15 @@ def database_url(settings: Settings) -> str:
     return embedded_server(settings).url(database_name(settings.site.name))
 
 
-def raw_connection(settings: Settings) -> Connection:
-    """Connect to the site's database as it is, starting the embedded server where needed."""
+def raw_connection(settings: Settings, *, creates: bool = False) -> Connection:
+    """Connect to the site's database as it is, starting the embedded server where needed.
+
+    Only with ``creates`` is that server made where there is none.
+    """
     if settings.database.url:
         return connect(settings.database.url)
-    return connect_embedded(embedded_server(settings), database_name(settings.site.name))
+    name = database_name(settings.site.name)
+    return connect_embedded(embedded_server(settings), name, creates=creates)
 
 
 def open_database(settings: Settings) -> Database:
@@ -162,8 +168,6 @@ def open_database(settings: Settings) -> Database:
         f"site {settings.site.name!r} holds nothing yet",
         hint="Run `ragctl ingest PATH/TO/CONTENT` first, or `ragctl demo` to look around.",
     )
-    if not settings.database.url and not embedded_server(settings).status().initialised:
-        raise nothing
     try:
         connection = raw_connection(settings)
     except DatabaseMissing:
@@ -173,21 +177,26 @@ def open_database(settings: Settings) -> Database:
     return _database_over(connection, settings)
 
 
-def open_database_for_ingest(settings: Settings) -> Database:
-    """Open the site's database, creating and migrating it where needed."""
-    migrate_database(settings)
+def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> Database:
+    """Open the site's database, creating and migrating it where needed.
+
+    With ``replaces``, a table ``chunks`` that is not ragctl's is moved out of the way.
+    """
+    migrate_database(settings, replaces=replaces)
     return _database_over(raw_connection(settings), settings)
 
 
-def migrate_database(settings: Settings) -> tuple[Migration, ...]:
+def migrate_database(settings: Settings, *, replaces: bool = False) -> tuple[Migration, ...]:
     """Bring the site's database to this version's schema, creating an embedded one first."""
     with _connection_made(settings) as connection:
+        if replaces:
+            set_foreign_table_aside(connection, database_url(settings))
         return migrate(connection, database_url(settings))
 
 
 def _connection_made(settings: Settings) -> Connection:
     try:
-        return raw_connection(settings)
+        return raw_connection(settings, creates=True)
     except DatabaseMissing:
         if settings.database.url:
             raise
@@ -232,9 +241,67 @@ def restore_site(settings: Settings, file: Path, *, replace: bool) -> None:
 # Stages --------------------------------------------------------------------------------------
 
 
-def make_parser(_settings: Settings) -> Parser:
-    """Return the parser of the settings."""
-    return MarkdownParser()
+def make_parser(settings: Settings) -> Parser:
+    """Return the parser of the settings.
+
+    Raises :class:`~ragctl.errors.SettingsError` for anchors by unknown rules.
+    """
+    slugs = settings.site.slugs
+    slugger = SLUGGERS.get(slugs)
+    if slugger is None and ":" not in slugs:
+        raise SettingsError(
+            f"unknown rule of anchors {slugs!r} ({settings.origin('site.slugs')})",
+            hint=f"site.slugs: {', '.join(SLUGGERS)}, or package.module:Class.",
+        )
+    if slugger is None:
+        slugger = _own_class(settings, "site.slugs", slugs)
+        _require_slugger(slugger, slugs)
+    return MarkdownParser(slugs=slugs, slugger=slugger)
+
+
+def _require_slugger(slugger: Callable[[], object], name: str) -> None:
+    try:
+        made = slugger()
+    except Exception as error:
+        raise SettingsError(
+            f"{name} cannot be made: {type(error).__name__}: {error}",
+            hint="site.slugs: the class is called without arguments, once a page.",
+        ) from error
+    if not all(callable(getattr(made, verb, None)) for verb in ("slug", "take")):
+        raise SettingsError(
+            f"{name} is no slugger", hint="It needs the methods of ragctl.protocols.Slugger."
+        )
+
+
+def _own_class(settings: Settings, key: str, name: str) -> Callable[[], Any]:
+    """Return a class named as ``package.module:Class``.
+
+    Naming one runs its module, so it is refused from a ``ragctl.toml``: that file may have come
+    with a checkout of somebody else's site.
+    """
+    origin = settings.origin(key)
+    if Path(origin).name == SETTINGS_NAME:
+        raise SettingsError(
+            f"{key} names a class, {name!r}, in {origin}: code is not taken from there",
+            hint=f"Set it in your own config.toml, or as RAGCTL_{key.upper().replace('.', '__')}.",
+        )
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise SettingsError(
+            f"{key}: {name!r} cannot be imported: {type(error).__name__}: {error}",
+            hint="It must be importable where ragctl is installed, as package.module:Class.",
+        ) from error
+    if not callable(found):
+        raise SettingsError(f"{key}: {name!r} is no class", hint="Name it package.module:Class.")
+    return cast("Callable[[], Any]", found)
+
+
+def link_style(settings: Settings) -> LinkStyle:
+    """Return where links of the site point, and in which form."""
+    url_style = cast("UrlStyle", settings.site.url_style)
+    return LinkStyle(base_url=settings.site.base_url, url_style=url_style)
 
 
 def make_chunker(settings: Settings) -> Chunker:
@@ -262,7 +329,9 @@ def make_embedder(
     if provider == "auto":
         provider = "ollama"  # a name without a provider is one of Ollama's
     embedder = _embedder(settings, provider, model)
-    return Chosen(part=embedder, remark=f"Embedding with {provider}/{model or 'its default'}.")
+    return Chosen(
+        part=embedder, remark=f"Embedding with {provider}/{model or DEFAULT_OLLAMA_MODEL}."
+    )
 
 
 def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
@@ -410,7 +479,8 @@ def make_generator(settings: Settings) -> Chosen[Generator]:
         raise missing
     return Chosen(
         part=ExtractiveGenerator(),
-        remark=f"No model wrote this answer, it quotes the passages: {missing.message}.",
+        remark=f"No model wrote this answer, it quotes the passages: {missing.message} "
+        f"({missing.hint}).",
         reason=missing.message,
     )
 

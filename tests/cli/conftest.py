@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.ollama_server import OllamaServer, chat
 from tests.program import PAGES, Program
 

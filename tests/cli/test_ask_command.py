@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply, chat, chat_lines
-from tests.program import Program, run_process
 
 from ragctl.db.connect import connect
+from tests.ollama_server import OllamaServer, Reply, chat, chat_lines
+from tests.program import Program, run_process
 
 
 @pytest.fixture

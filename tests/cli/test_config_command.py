@@ -6,9 +6,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.program import Program
 
 from ragctl.settings import known_settings
+from tests.program import Program
 
 
 def test_every_setting_is_listed_with_where_it_came_from(ragctl: Program) -> None:

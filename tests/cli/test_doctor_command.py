@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply
-from tests.program import Program
 
 from ragctl.db.connect import connect
+from tests.ollama_server import OllamaServer, Reply
+from tests.program import Program
 
 
 def _checks(ragctl: Program, *, code: int) -> dict[str, dict[str, Any]]:
@@ -43,7 +43,7 @@ def test_a_healthy_set_up_passes_everything(ragctl: Program, site: Path) -> None
     outcomes.pop("embedded model")  # not needed here
     assert set(outcomes.values()) == {"pass"}, outcomes
     assert "ask and ingest" in checks["rights"]["message"]
-    assert "3 pages, 3 passages" in checks["site"]["message"]
+    assert "pages 3, passages 3" in checks["site"]["message"]
 
 
 def test_findings_come_with_what_mends_them(
@@ -119,3 +119,19 @@ def test_a_reader_can_ask_and_see_but_not_ingest(
         with connect(empty_url) as connection:
             connection.execute("DROP OWNED BY reader_of_tests")
             connection.execute("DROP ROLE reader_of_tests")
+
+
+def test_doctor_follows_the_links_of_a_built_site(
+    ragctl: Program, site: Path, tmp_path: Path
+) -> None:
+    ragctl("ingest", str(site))
+    built = tmp_path / "built"
+    for page in ("design/index", "design/02-queues", "kernel/10-rcu"):
+        file = built / f"{page}.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("<h1 id='queues'>Queues</h1>")
+    done = ragctl("doctor", "--links", str(built))
+    assert done.code == 1
+    assert "/design/01-buckets" in done.out + done.err
+    document = ragctl("doctor", "--links", str(built), "--json").document
+    assert document["links"]["dead"]

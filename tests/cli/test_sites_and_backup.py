@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.program import Program
 
 from ragctl.db.embedded import drop_database
 from ragctl.db.server import EmbeddedServer
+from tests.program import Program
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_restore_replaces_only_when_told_to(embedded: Program, site: Path, tmp_p
     file = tmp_path / "red.dump"
     embedded("db", "dump", str(file), "--site", "red")
     (site / "kernel/10-rcu.md").unlink()
-    embedded("ingest", str(site), "--site", "red")
+    embedded("ingest", str(site), "--site", "red", "--yes")
     refused = embedded("db", "restore", str(file), "--site", "red")
     assert refused.code == 2
     assert "--replace" in refused.err

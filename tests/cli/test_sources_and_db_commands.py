@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.program import Program, run_process
 
 from ragctl.db.server import EmbeddedServer
+from tests.program import Program, run_process
 
 
 def test_sources_lists_pages_in_reading_order_with_totals(ragctl: Program, site: Path) -> None:

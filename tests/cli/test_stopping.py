@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.ollama_server import OllamaServer, Reply, Request, chat_lines, embeddings
-from tests.program import Program
 
 from ragctl.db.connect import connect
+from tests.ollama_server import OllamaServer, Reply, Request, chat_lines, embeddings
+from tests.program import Program
 
 
 def _start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.ollama_server import OllamaServer, chat
 from tests.program import Program, run_process
 from tests.terminal import run_on_terminal

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.ollama_server import OllamaServer, chat
 
 from ragctl.db.database import Database
 from ragctl.files import find, read
@@ -16,12 +15,22 @@ from ragctl.models.ollama import OllamaClient, OllamaEmbedder, OllamaGenerator
 from ragctl.protocols import Chunker, Embedder, Generator
 from ragctl.records import EmbeddedChunk, Hit, Page, Prompt, Query
 from ragctl.stages.chunk.fixed import FixedChunker
+from ragctl.stages.chunk.structured import StructuredChunker
+from ragctl.stages.chunk.window import WindowChunker
 from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.parse import parse
 from ragctl.stages.repetition import RepetitionGuard
+from tests.ollama_server import OllamaServer, chat
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "src" / "ragctl" / "handbook"
-CHUNKERS: list[Chunker] = [FixedChunker(size=800, overlap=100), FixedChunker(size=200, overlap=20)]
+CHUNKERS: list[Chunker] = [
+    FixedChunker(size=800, overlap=100),
+    FixedChunker(size=200, overlap=20),
+    StructuredChunker(),
+    StructuredChunker(size=200, small=0),
+    WindowChunker(),
+    WindowChunker(size=50, overlap=10),
+]
 
 
 def _pages() -> list[Page]:

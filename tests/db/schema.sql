@@ -1,5 +1,63 @@
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TABLE public.traces (
+    id text NOT NULL COLLATE pg_catalog."C",
+    asked_at timestamp with time zone NOT NULL,
+    question text,
+    tracks text[] NOT NULL,
+    k integer NOT NULL,
+    embedding_model text NOT NULL,
+    route text NOT NULL,
+    template text NOT NULL,
+    prompt text,
+    answer text,
+    finish text NOT NULL,
+    refused boolean NOT NULL,
+    degraded boolean NOT NULL,
+    problems jsonb NOT NULL,
+    hits jsonb NOT NULL,
+    citations jsonb NOT NULL,
+    prompt_tokens bigint,
+    output_tokens bigint,
+    embed_ms double precision,
+    search_ms double precision,
+    prefill_ms double precision,
+    decode_ms double precision,
+    total_ms double precision,
+    error_code text,
+    error_message text
+);
+COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
+COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
+COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; empty where it did not come to that.';
+COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
+COMMENT ON COLUMN public.traces.hits IS 'The passages found: rank, chunk_id, ref, section, score, vector_score, keyword_score, in_prompt, cited.';
+COMMENT ON COLUMN public.traces.error_code IS 'Why there is no answer, as in the JSON of errors; null where there is one.';
+CREATE VIEW public.answer_log AS
+ SELECT id,
+    asked_at,
+    question,
+        CASE
+            WHEN (error_code IS NOT NULL) THEN ('failed: '::text || error_code)
+            WHEN (finish = ANY (ARRAY['torn'::text, 'repetition'::text])) THEN 'incomplete'::text
+            WHEN refused THEN 'refused'::text
+            WHEN degraded THEN 'extractive'::text
+            ELSE 'answered'::text
+        END AS outcome,
+    answer,
+    route,
+    embedding_model,
+    tracks,
+    jsonb_array_length(citations) AS citations,
+    jsonb_array_length(problems) AS problems,
+    ((hits -> 0) ->> 'ref'::text) AS top_ref,
+    (((hits -> 0) ->> 'score'::text))::double precision AS top_score,
+    prompt_tokens,
+    output_tokens,
+    total_ms
+   FROM public.traces t
+  ORDER BY id DESC;
+COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';
 CREATE TABLE public.chunks (
     id integer NOT NULL,
     track text NOT NULL,
@@ -14,9 +72,11 @@ CREATE TABLE public.chunks (
     breadcrumb text NOT NULL,
     start_char integer NOT NULL,
     end_char integer NOT NULL,
-    content_hash text NOT NULL
+    content_hash text NOT NULL,
+    anchor_lands boolean
 );
 ALTER TABLE ONLY public.chunks ALTER COLUMN embedding SET STORAGE PLAIN;
+COMMENT ON COLUMN public.chunks.anchor_lands IS 'Whether the anchor opens the section on the built site; null: not checked, or no anchor.';
 CREATE SEQUENCE public.chunks_id_seq
     AS integer
     START WITH 1
@@ -43,6 +103,15 @@ CREATE TABLE public.index_identity (
     chunker_parameters jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT index_identity_only_row_check CHECK (only_row)
+);
+CREATE TABLE public.ingest_lease (
+    only_row boolean DEFAULT true NOT NULL,
+    owner text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    taken_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT ingest_lease_only_row_check CHECK (only_row)
 );
 CREATE TABLE public.ingest_runs (
     id integer NOT NULL,
@@ -94,8 +163,10 @@ CREATE TABLE public.pages (
     refused integer DEFAULT 0 NOT NULL,
     size_bytes bigint NOT NULL,
     mtime_ns bigint NOT NULL,
-    ingested_at timestamp with time zone DEFAULT now() NOT NULL
+    ingested_at timestamp with time zone DEFAULT now() NOT NULL,
+    link_lands boolean
 );
+COMMENT ON COLUMN public.pages.link_lands IS 'Whether the page is on the built site (site.dist); null: not checked.';
 ALTER TABLE public.pages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.pages_id_seq
     START WITH 1
@@ -116,6 +187,15 @@ CREATE TABLE public.site (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT site_only_row_check CHECK (only_row)
 );
+CREATE TABLE public.spans (
+    trace_id text NOT NULL COLLATE pg_catalog."C",
+    "position" integer NOT NULL,
+    name text NOT NULL,
+    start_ms double precision NOT NULL,
+    duration_ms double precision NOT NULL,
+    attributes jsonb NOT NULL
+);
+COMMENT ON TABLE public.spans IS 'The steps of a traced question, in order; start_ms counts from the beginning of the trace.';
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
@@ -125,6 +205,8 @@ ALTER TABLE ONLY public.embedding_cache
     ADD CONSTRAINT embedding_cache_pkey PRIMARY KEY (embedding_model, content_hash);
 ALTER TABLE ONLY public.index_identity
     ADD CONSTRAINT index_identity_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY public.ingest_lease
+    ADD CONSTRAINT ingest_lease_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.ingest_runs
     ADD CONSTRAINT ingest_runs_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.pages
@@ -135,9 +217,14 @@ ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.site
     ADD CONSTRAINT site_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY public.spans
+    ADD CONSTRAINT spans_pkey PRIMARY KEY (trace_id, "position");
+ALTER TABLE ONLY public.traces
+    ADD CONSTRAINT traces_pkey PRIMARY KEY (id);
 CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
 CREATE INDEX chunks_track ON public.chunks USING btree (track);
 CREATE INDEX pages_track ON public.pages USING btree (track, "position");
+CREATE INDEX traces_asked_at ON public.traces USING btree (asked_at);
 CREATE OR REPLACE VIEW public.page_summary AS
  SELECT p.track,
     p."position",
@@ -154,3 +241,5 @@ CREATE OR REPLACE VIEW public.page_summary AS
   ORDER BY p.track, p."position";
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_page_id_fkey FOREIGN KEY (page_id) REFERENCES public.pages(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.spans
+    ADD CONSTRAINT spans_trace_id_fkey FOREIGN KEY (trace_id) REFERENCES public.traces(id) ON DELETE CASCADE;

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragctl.records import Draft, Finish, Hit, Prompt
+from ragctl.records import Draft, Finish, Hit, LinkStyle, Prompt
 from ragctl.stages.check import cite, find_problems, is_refusal
-from ragctl.stages.links import page_link
 from ragctl.stages.render import estimated_tokens, render
 
 
@@ -67,25 +68,21 @@ def test_whole_passages_are_dropped_from_the_end_when_the_window_is_small() -> N
     assert "3 of 5" in problems[0].message
 
 
-@pytest.mark.parametrize(
-    ("url", "anchor", "base", "link"),
-    [
-        ("/a/b", None, "", "/a/b"),
-        ("/a/b", "part-1", "", "/a/b#part-1"),
-        ("/a/b", "part", "https://s.example/", "https://s.example/a/b#part"),
-        ("/a/b c", "größe", "https://s.example/x", "https://s.example/x/a/b%20c#gr%C3%B6%C3%9Fe"),
-    ],
-)
-def test_a_link_opens_page_and_section(url: str, anchor: str | None, base: str, link: str) -> None:
-    assert page_link(url, anchor, base_url=base) == link
-
-
 def test_sources_are_listed_once_a_page_and_section_under_the_numbers_of_the_text() -> None:
     hits = (_hit(1), _hit(2, url="/b"), _hit(3), _hit(4))
-    citations = cite("First [3], then [2], then [1].", hits, base_url="")
+    citations = cite("First [3], then [2], then [1].", hits, links=LinkStyle())
     assert [(c.n, c.passages, c.url) for c in citations] == [
         (3, (3, 1), "/a/page"),
         (2, (2,), "/b"),
+    ]
+
+
+def test_sections_whose_anchor_was_dropped_stay_two_sources_with_the_link_of_the_page() -> None:
+    hits = [replace(_hit(n, section=f"Part {n}"), anchor=None) for n in (1, 2)]
+    citations = cite("Both [1, 2].", hits, links=LinkStyle(url_style="slash"))
+    assert [(c.section, c.link) for c in citations] == [
+        ("Part 1", "/a/page/"),
+        ("Part 2", "/a/page/"),
     ]
 
 

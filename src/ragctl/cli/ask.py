@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +13,25 @@ import typer
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_passages, show_sources_of
 from ragctl.cli.sources import require_known_tracks
 from ragctl.db.database import Database
-from ragctl.errors import EXIT_DONE, EXIT_INCOMPLETE, ContentError, UsageError
+from ragctl.errors import (
+    EXIT_DONE,
+    EXIT_INCOMPLETE,
+    ContentError,
+    DatabaseUnsuitable,
+    RagctlError,
+    UsageError,
+)
 from ragctl.freshness import changes_since
 from ragctl.indexing import require_same_model
+from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer
-from ragctl.records import Answer, Prompt
+from ragctl.records import Answer, Asked, Prompt
 from ragctl.settings import Settings
 
 LONGEST_QUESTION = 2000
@@ -52,6 +62,7 @@ def ask(
     show_passages: Annotated[
         bool, typer.Option("--show-passages", help="Print the passages after the answer.")
     ] = False,
+    artifacts: options.Artifacts = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -76,6 +87,7 @@ def ask(
         as_json=json,
         with_prompt=show_prompt,
         with_passages=show_passages,
+        artifacts=artifacts,
     )
     raise typer.Exit(code)
 
@@ -116,6 +128,7 @@ def ask_and_show(
     as_json: bool = False,
     with_prompt: bool = False,
     with_passages: bool = False,
+    artifacts: Path | None = None,
 ) -> int:
     """Answer a question, print it, and return the exit code."""
     with wiring.open_database(settings) as database:
@@ -126,39 +139,82 @@ def ask_and_show(
                 hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
             )
         require_known_tracks(database.pages.tracks(), tracks)
-        embedder = wiring.make_embedder(settings, recorded=identity).part
-        require_same_model(identity, embedder.identity)
-        generator = wiring.make_generator(settings)
         root = database.site.content_root()
-        _remark_changes(database, settings, root, output)
-        if generator.remark and not as_json:
-            output.remark(generator.remark, style="yellow")
-
-        def show(prompt: Prompt) -> None:
-            output.line(prompt.text)
-            output.line()
-
-        found = answer(
-            question,
-            options=AnswerOptions(
-                tracks=tracks,
-                k=settings.retrieval.k,
-                template=settings.generation.prompt,
-                budget_tokens=settings.generation.num_ctx - settings.generation.num_predict,
-                base_url=settings.site.base_url,
-            ),
-            embedder=embedder,
-            retriever=database.chunks,
-            generator=generator.part,
-            on_prompt=show if with_prompt and not as_json else _ignored,
-            on_text=_ignored if as_json else output.stream,
-            clock=time.perf_counter,
+        asked = Asked(
+            question=question,
+            at=datetime.now(UTC),
+            tracks=tracks,
+            k=settings.retrieval.k,
+            embedding_model=identity.embedding.label,
+            template=settings.generation.prompt,
         )
+        with _recorder(asked, settings, database, output) as recorder:
+            embedder = wiring.make_embedder(settings, recorded=identity).part
+            require_same_model(identity, embedder.identity)
+            generator = wiring.make_generator(settings)
+            written = artifacts and beside(
+                artifacts,
+                database.chunks,
+                generator.part,
+                options=answer_options(settings, tracks=tracks),
+                embedding=identity.embedding,
+                settings=settings,
+                root=root,
+            )
+            _remark_changes(database, settings, root, output)
+            if generator.remark and not as_json:
+                output.remark(generator.remark, style="yellow")
+
+            def show(prompt: Prompt) -> None:
+                output.line(prompt.text)
+                output.line()
+
+            found = answer(
+                question,
+                options=answer_options(settings, tracks=tracks),
+                embedder=embedder,
+                retriever=written or database.chunks,
+                generator=written or generator.part,
+                on_prompt=recorder.prompts(show if with_prompt and not as_json else _ignored),
+                on_text=recorder.texts(_ignored if as_json else output.stream),
+                clock=time.perf_counter,
+            )
+            found = recorder.keep(found)
+    if written:
+        written.finish(found, whole_answer_document(found))
     if as_json:
         output.json(answer_document(found, include_prompt=with_prompt))
     else:
         _show(found, output, root=root, with_passages=with_passages)
     return EXIT_INCOMPLETE if found.finish in ("torn", "repetition") else EXIT_DONE
+
+
+def answer_options(settings: Settings, *, tracks: tuple[str, ...]) -> AnswerOptions:
+    """Return how the settings have a question answered."""
+    return AnswerOptions(
+        tracks=tracks,
+        k=settings.retrieval.k,
+        template=settings.generation.prompt,
+        budget_tokens=settings.generation.num_ctx - settings.generation.num_predict,
+        links=wiring.link_style(settings),
+    )
+
+
+def _recorder(asked: Asked, settings: Settings, database: Database, output: Output) -> Recorder:
+    def remark(error: Exception) -> None:
+        reason = error.message if isinstance(error, RagctlError) else type(error).__name__
+        if isinstance(error, DatabaseUnsuitable):
+            reason = "traces cannot be written with these rights."
+        output.remark(f"Not recorded: {reason}", style="yellow")
+
+    return Recorder(
+        asked,
+        tracer=None if settings.traces.record == "off" else database.traces,
+        keep_texts=settings.traces.record == "on",
+        on_lost=remark,
+        random=os.urandom,
+        clock=time.perf_counter,
+    )
 
 
 def _ignored(_piece: object) -> None:

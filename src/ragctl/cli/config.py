@@ -87,7 +87,9 @@ def set_value(
     table = document.setdefault(section, tomlkit.table())
     if not isinstance(table, TomlTable):
         raise SettingsError(f"{section} in {path} is not a table", hint=f"Write [{section}].")
-    found = value if known.is_path else getattr(getattr(checked, section), name)
+    found = getattr(getattr(checked, section), name)
+    if known.is_path and found:
+        found = _from_folder(Path(value).expanduser(), path.parent)
     table[name] = list(found) if isinstance(found, tuple) else found
     text = tomlkit.dumps(document)
     read(flags={}, environ={}, files=(SettingsFile(path=path, text=text),))
@@ -170,6 +172,11 @@ def starting_text(guess: SiteGuess) -> str:
 
 def _setting_line(name: str, value: str, commented: bool = False) -> str:
     return f"{'# ' if commented else ''}{name} = {tomlkit.item(value).as_string()}"
+
+
+def _from_folder(path: Path, folder: Path) -> str:
+    """Return a path as typed here in the words of a settings file that lies in a folder."""
+    return str(path) if path.is_absolute() else os.path.relpath(Path.cwd() / path, folder)
 
 
 def _known() -> list[KnownSetting]:

@@ -147,7 +147,8 @@ def restore(
     """Fill the site's database from a dump, all or nothing; it must be empty, or --replace."""
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     wiring.restore_site(settings, file, replace=replace)
-    Output(environ=os.environ).line(f"restored {file} into site {settings.site.name}")
+    place = "the database" if settings.database.url else f"site {settings.site.name}"
+    Output(environ=os.environ).line(f"restored {file} into {place}")
 
 
 @app.command(epilog="Example: ragctl db migrate")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ragctl.records import Answer, Hit, IngestSummary, StoredPage
-from ragctl.stages.links import page_link
+from ragctl.records import Answer, Hit, IngestSummary, LinkStyle, StoredPage
+from ragctl.stages.links import link_to
 
 Document = dict[str, object]
 
@@ -114,6 +114,7 @@ def ingest_document(summary: IngestSummary) -> Document:
         ],
         "refused": [
             {
+                "path": refused.path,
                 "ref": refused.chunk.ref,
                 "section": refused.chunk.section or "",
                 "reason": refused.reason,
@@ -126,7 +127,7 @@ def ingest_document(summary: IngestSummary) -> Document:
     }
 
 
-def sources_document(pages: Sequence[StoredPage], *, base_url: str) -> Document:
+def sources_document(pages: Sequence[StoredPage], *, links: LinkStyle) -> Document:
     """Return ``ragctl.sources/1``: pages in reading order, and totals by track."""
     passages: Counter[str] = Counter()
     words: Counter[str] = Counter()
@@ -143,7 +144,7 @@ def sources_document(pages: Sequence[StoredPage], *, base_url: str) -> Document:
                 "position": page.position,
                 "title": page.title,
                 "url": page.url,
-                "link": page_link(page.url, None, base_url=base_url),
+                "link": link_to(links, page.url, page.source_path),
                 "landing": page.is_landing,
                 "passages": page.passages,
                 "words": page.words,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ragctl import wiring
 from ragctl.cli.output import Output
+from ragctl.cli.render import counted
 from ragctl.errors import ContentError
 
 
@@ -28,7 +29,8 @@ def show_home() -> None:
     passages = sum(page.passages for page in pages)
     tracks = len({page.track for page in pages})
     output.line(f"Site {settings.site.name}: {root}")
-    output.line(f"{len(pages):,} pages in {tracks} tracks, {passages:,} passages")
+    held = f"{counted(len(pages), 'page')} in {counted(tracks, 'track')}"
+    output.line(f"{held}, {counted(passages, 'passage')}")
     output.line(f"embedded with {identity.embedding.label}")
     if run is not None and run.finished_at is not None:
         ago = _ago(datetime.now(run.finished_at.tzinfo), run.finished_at)

@@ -13,18 +13,20 @@ import typer
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.artifacts import export_after_ingest, prepare
 from ragctl.cli.documents import ingest_document
 from ragctl.cli.links import check_after_ingest
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Progress
-from ragctl.cli.render import ingest_table, show_findings
+from ragctl.cli.render import show_findings, show_ingest
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
-from ragctl.files import find
+from ragctl.files import Found, find
 from ragctl.indexing import IngestOptions
 from ragctl.pipeline import ingest as run_ingest
 from ragctl.pipeline import survey
-from ragctl.records import IngestSummary, StoredPage
+from ragctl.records import IngestSummary, LeftOut, StoredPage
 from ragctl.settings import Settings
+from ragctl.staging.reading import Content
 
 app = options.command_app("Read a site's content folder into the database.")
 
@@ -35,6 +37,7 @@ def ingest(
         Path | None,
         typer.Argument(
             metavar="[PATH]",
+            readable=False,
             help="The content folder, or a folder in it; default: the setting site.root.",
         ),
     ] = None,
@@ -69,6 +72,7 @@ def ingest(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another ingest that is at work.")
     ] = False,
+    artifacts: options.Artifacts = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -91,6 +95,11 @@ def ingest(
             "--rebuild makes the whole site anew and cannot be limited by --track",
             hint="Leave one of them out.",
         )
+    if artifacts and dry_run:
+        raise UsageError(
+            "--artifacts writes what was stored, and --dry-run stores nothing",
+            hint="Look without a database: ragctl stage parse --from DIR --root PATH.",
+        )
     folder = _content_folder(path, settings)
     output = Output(environ=os.environ)
     if dry_run:
@@ -107,12 +116,13 @@ def ingest(
                 keep_missing=keep_missing,
                 yes=yes,
                 wait=wait,
+                artifacts=artifacts,
             ),
         )
     if json:
         output.json(ingest_document(summary))
     else:
-        show_summary(summary, output, dry_run=dry_run)
+        show_summary(summary, settings, output, dry_run=dry_run)
     raise typer.Exit(EXIT_FINDINGS if summary.has_findings else EXIT_DONE)
 
 
@@ -152,6 +162,7 @@ class Choices:
     keep_missing: bool = False
     yes: bool = False
     wait: bool = False
+    artifacts: Path | None = None
 
 
 def _tell(holder: object, output: Output) -> None:
@@ -166,9 +177,12 @@ def ingest_folder(
     choices: Choices,
 ) -> IngestSummary:
     """Ingest a content folder, or a folder inside the recorded one, and return what was done."""
-    chunker = wiring.make_chunker(settings)
+    chunker, parser = wiring.make_chunker(settings), wiring.make_parser(settings)
     find(folder, tracks=settings.site.tracks, exclude=settings.site.exclude)  # before any server
-    with wiring.open_database_for_ingest(settings) as database:
+    with (
+        wiring.open_database_for_ingest(settings, replaces=choices.rebuild) as database,
+        database.ingesting(wait=choices.wait, on_wait=lambda who: _tell(who, output)),
+    ):
         root = database.site.content_root() or _real(_widest_root(folder, settings))
         below = None if choices.moved else _below(folder, root)
         if below is None:
@@ -176,19 +190,20 @@ def ingest_folder(
         found = find(
             Path(root), below=below, tracks=settings.site.tracks, exclude=settings.site.exclude
         )
+        if choices.artifacts:
+            prepare(choices.artifacts, root)
         recorded = database.identity.load()
         embedder = wiring.make_embedder(settings, recorded=recorded, rebuilds=choices.rebuild)
         if embedder.remark:
             output.remark(embedder.remark)
-        waiting = database.ingesting(wait=choices.wait, on_wait=lambda who: _tell(who, output))
-        with waiting, Progress(output) as progress:
+        with Progress(output) as progress:
             summary = run_ingest(
                 found.sources,
-                found.left_out,
+                (*found.left_out, *_tracks_that_are_not_there(found, settings)),
                 options=IngestOptions(
                     root=root,
                     covers=_coverage(below, root, settings.site.tracks),
-                    parser=wiring.make_parser(settings),
+                    parser=parser,
                     drafts=choices.drafts,
                     rebuild=choices.rebuild,
                     moved=choices.moved,
@@ -203,8 +218,26 @@ def ingest_folder(
                 report=progress.show,
                 clock=time.perf_counter,
             )
+        if choices.artifacts:
+            content = Content(
+                root=root,
+                below=str(below) if below else None,
+                tracks=settings.site.tracks,
+                exclude=settings.site.exclude,
+                drafts=choices.drafts,
+            )
+            export_after_ingest(choices.artifacts, content, settings, database, output)
         check_after_ingest(settings, database, output)
         return summary
+
+
+def _tracks_that_are_not_there(found: Found, settings: Settings) -> list[LeftOut]:
+    seen = {source.track for source in found.sources}
+    return [
+        LeftOut(path=f"{track}/", reason="there is no such track", intended=False)
+        for track in settings.site.tracks
+        if track not in seen
+    ]
 
 
 def _widest_root(folder: Path, settings: Settings) -> Path:
@@ -236,12 +269,21 @@ def _coverage(
     return covers
 
 
-def show_summary(summary: IngestSummary, output: Output, *, dry_run: bool = False) -> None:
+def show_summary(
+    summary: IngestSummary, settings: Settings, output: Output, *, dry_run: bool = False
+) -> None:
     """Print the summary by track, then what was left out and what to look at."""
-    output.table(ingest_table(summary))
+    show_ingest(summary, output)
     show_findings(summary, output)
     seconds = summary.seconds.get("total", 0.0)
     if dry_run:
         output.remark(f"Nothing was stored (--dry-run). {seconds:.1f} s")
     else:
-        output.remark(f'Done in {seconds:.1f} s. Ask: ragctl ask "..."')
+        output.remark(f'Done in {seconds:.1f} s. Ask: ragctl ask{_place(settings)} "..."')
+
+
+def _place(settings: Settings) -> str:
+    """Return the options that lead to the same database again."""
+    site = f" --site {settings.site.name}" if settings.origin("site.name") == "flag" else ""
+    url = " --database-url ..." if settings.origin("database.url") == "flag" else ""
+    return site + (url if settings.database.url else "")

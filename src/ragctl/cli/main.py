@@ -114,6 +114,12 @@ COMMANDS = (
         group="Understand",
     ),
     LazyCommand(
+        name="links",
+        module="ragctl.cli.links",
+        about="Check every link against the built site.",
+        group="Understand",
+    ),
+    LazyCommand(
         name="doctor",
         module="ragctl.cli.doctor",
         about="Look at what ragctl needs here, and say what to mend.",

@@ -8,7 +8,6 @@ declarations, not from what is printed.
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections import Counter
 from collections.abc import Iterator
@@ -37,9 +36,7 @@ the help texts.
 ---
 
 This page lists every command of `ragctl` with its arguments and options. It is made from the same \
-texts that `--help` prints. What the exit codes mean is in \
-[exit codes and JSON](/operate/04-exit-codes), and every setting is in \
-[settings](/operate/03-settings).
+texts that `--help` prints.
 """
 _SHARED = """\
 ## Options that many commands share
@@ -164,9 +161,9 @@ def _about(command: click.Command) -> str:
     if isinstance(command, click.Group):
         names = command.list_commands(click.Context(command))
         if command.invoke_without_command:
-            texts.append(f"Without a command: {_lower(_paragraph(_own_words(command)))}")
+            texts.append(f"Called alone, it does this: {_lower(_paragraph(_own_words(command)))}")
         listed = ", ".join(f"`{name}`" for name in names)
-        texts.append(f"Its commands are {listed}.")
+        texts.append(f"Its commands: {listed}.")
     return " ".join(text for text in texts if text)
 
 
@@ -208,18 +205,20 @@ def _spelled(option: click.Option) -> str:
 
 
 def _examples(command: click.Command) -> list[str]:
-    """Return the examples of an epilog: after ``Example:`` one, after ``Examples:`` several.
+    """Return the examples of an epilog, which begins with ``Example:`` or ``Examples:``.
 
-    Several are parted by line ends or by " | "; what echo prints belongs to what reads it.
+    Several are parted by " | "; what echo or cat prints belongs to what reads it.
     """
-    text = inspect.cleandoc(command.epilog or "")
-    kind, colon, rest = text.partition(":")
+    kind, colon, rest = " ".join((command.epilog or "").split()).partition(":")
     if not colon or kind not in ("Example", "Examples"):
         return []
-    if kind == "Example":
-        return [rest.strip()]
-    parts = re.split(r"\n| \| (?=echo )", rest)
-    return [part.strip() for part in parts if part.strip()]
+    examples: list[str] = []
+    for part in rest.strip().split(" | "):
+        if examples and examples[-1].startswith(("echo ", "cat ")):
+            examples[-1] += f" | {part}"
+        else:
+            examples.append(part)
+    return examples
 
 
 # Text ----------------------------------------------------------------------------------------
@@ -263,10 +262,10 @@ def _paragraph(text: str | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that markdown shows as it is; what stands in backquotes is left alone."""
+    """Return a text that a cell of a table shows as it is; code in backquotes stays code."""
     parts = text.split("`")
-    parts[::2] = [re.sub(r"([*_<\[|])", r"\\\1", part) for part in parts[::2]]
-    return "`".join(parts)
+    parts[::2] = [part.replace("<", r"\<") for part in parts[::2]]
+    return "`".join(parts).replace("|", r"\|")
 
 
 def _lower(text: str) -> str:

@@ -46,7 +46,7 @@ def sites(ctx: typer.Context, json: options.Json = False, debug: options.Debug =
         output.table(table)
         return
     for site in found:
-        output.line(f"{site.name}  {site.pages:,} pages, {site.passages:,} passages")
+        output.line(f"{site.name}: pages {site.pages:,}, passages {site.passages:,}")
         output.line(f"    {site.model or 'no model'}, {_size(site.size_bytes)}")
         output.line(f"    {site.content_root or 'nothing ingested'}")
 

@@ -43,10 +43,11 @@ def sources(
         require_known_tracks(database.pages.tracks(), (track,) if track else ())
         pages = database.pages.all(track=track)
         root = database.site.content_root()
+    links = wiring.link_style(settings)
     if json:
-        output.json(sources_document(pages, base_url=settings.site.base_url))
+        output.json(sources_document(pages, links=links))
         return
-    show_pages(pages, output, base_url=settings.site.base_url, root=root)
+    show_pages(pages, output, links=links, root=root)
     output.line()
     output.table(track_totals(pages))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def dump(server: EmbeddedServer, url: str, file: Path) -> int:
     """
     if not file.parent.is_dir():
         raise UsageError(f"{file.parent} is not a folder", hint="Name a file in one that exists.")
+    if file.name == "-":
+        raise UsageError("a dump goes into a file", hint="Name one: ragctl db dump backup.dump")
     unfinished = file.with_name(f".{file.name}.unfinished")
     try:
         _run(
@@ -29,6 +32,7 @@ def dump(server: EmbeddedServer, url: str, file: Path) -> int:
             url,
             what="pg_dump",
         )
+        unfinished.chmod(0o600)  # it holds every page's text
         unfinished.replace(file)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
@@ -53,10 +57,24 @@ def restore(
             f"{redacted(url)} is not empty",
             hint="Restore into another --site, or give --replace to put the dump in its place.",
         )
+    with translated(url):
+        connection.execute(statement("schema/create_extension"))
     flags = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
     if replace:
         flags += ["--clean", "--if-exists"]
-    _run([server.binary("pg_restore"), *flags, f"--dbname={url}", file], url, what="pg_restore")
+    program = server.binary("pg_restore")
+    with tempfile.NamedTemporaryFile("w", suffix=".list") as chosen:
+        chosen.write(_without_extensions(program, file, url))
+        chosen.flush()
+        target = [f"--use-list={chosen.name}", f"--dbname={url}", str(file)]
+        _run([program, *flags, *target], url, what="pg_restore")
+
+
+def _without_extensions(program: Path, file: Path, url: str) -> str:
+    """Return the dump's list of contents less the extension, which only its owner may replace."""
+    listed = _run([program, "--list", file], url, what="pg_restore")
+    lines = [line for line in listed.split("\n") if " EXTENSION " not in line]
+    return "\n".join(lines)
 
 
 def require_dump(file: Path) -> None:
@@ -73,7 +91,7 @@ def require_dump(file: Path) -> None:
         )
 
 
-def _run(command: Sequence[str | os.PathLike[str]], url: str, *, what: str) -> None:
+def _run(command: Sequence[str | os.PathLike[str]], url: str, *, what: str) -> str:
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -84,3 +102,4 @@ def _run(command: Sequence[str | os.PathLike[str]], url: str, *, what: str) -> N
             hint="Nothing was changed. If the server is newer than PostgreSQL 16, use its own "
             f"{what}.",
         )
+    return done.stdout

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from psycopg.rows import class_row, scalar_row
+from psycopg.rows import class_row, dict_row, scalar_row
 
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
-from ragctl.db.values import to_database
-from ragctl.records import EmbeddedChunk, Hit, Query
+from ragctl.db.values import from_database, to_database
+from ragctl.records import (
+    Chunk,
+    EmbeddedChunk,
+    Hit,
+    PassageRank,
+    Query,
+    StoredChunk,
+    Vector,
+)
 
 _TYPES = (
     *("text", "text", "text", "text", "vector"),  # track, url, section, body, embedding
@@ -64,6 +72,34 @@ class Chunks:
             count = found.fetchone()
         assert isinstance(count, int)
         return count
+
+    def of_page(self, page_id: int) -> list[StoredChunk]:
+        """Return the passages of one page in order."""
+        with self._connection.cursor(row_factory=dict_row) as cursor:
+            rows = cursor.execute(statement("chunks/of_page"), {"page_id": page_id}).fetchall()
+        return [
+            StoredChunk(id=row.pop("id"), content_hash=row.pop("content_hash"), chunk=Chunk(**row))
+            for row in rows
+        ]
+
+    def rank(self, query: Query, chunk_ids: Sequence[int]) -> PassageRank:
+        """Return the exact rank of the nearest of some passages among all that are searched."""
+        values = {
+            "vector": to_database(query.vector),
+            "tracks": list(query.tracks) or None,
+            "k": query.k,
+            "chunk_ids": list(chunk_ids),
+        }
+        with self._connection.cursor(row_factory=class_row(PassageRank)) as cursor:
+            found = cursor.execute(statement("chunks/rank"), values).fetchone()
+        assert found is not None
+        return found
+
+    def vectors_of(self, url: str) -> Mapping[str, Vector]:
+        """Return the vectors of one page's passages, by content hash."""
+        with self._connection.cursor(binary=True) as cursor:
+            rows = cursor.execute(statement("chunks/vectors_of_page"), {"url": url})
+            return {content_hash: from_database(vector) for content_hash, vector in rows}
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return the ``query.k`` passages with the highest cosine similarity, best first."""

@@ -14,6 +14,7 @@ from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
+from ragctl.db.traces import Traces
 from ragctl.errors import ContentError, SchemaMismatch
 from ragctl.records import EmbeddingIdentity
 
@@ -30,6 +31,7 @@ class Database:
         self.site = Site(connection)
         self.identity = Identity(connection)
         self.runs = IngestRuns(connection)
+        self.traces = Traces(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:

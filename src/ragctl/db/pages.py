@@ -9,7 +9,7 @@ from psycopg.rows import class_row, scalar_row
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import Page, StoredLink, StoredPage
+from ragctl.records import Page, PageText, StoredLink, StoredPage
 
 
 class Pages:
@@ -76,7 +76,7 @@ class Pages:
             return cursor.execute(statement("pages/links")).fetchall()
 
     def mark_links(self, *, dead: Sequence[str] | None) -> None:
-        """Note that all pages but ``dead`` are on the built site; ``None``: that none was checked."""
+        """Note that all pages but ``dead`` are on the built site; ``None``: none was checked."""
         values = {"dead": None if dead is None else list(dead)}
         self._connection.execute(statement("pages/mark_links"), values)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragctl.records import Citation, Draft, Hit, Problem, Prompt
+from ragctl.records import Citation, Draft, Hit, LinkStyle, Problem, Prompt
 from ragctl.stages.citations import read_marks
-from ragctl.stages.links import page_link
+from ragctl.stages.links import link_to
 
 _REFUSAL = re.compile(
     r"(?:the|these|none of the|no)?\s*(?:provided |given |numbered )?passages?\s+"
@@ -32,7 +32,7 @@ def is_refusal(text: str) -> bool:
     return not read_marks(text, passages=10_000).valid
 
 
-def cite(text: str, passages: Sequence[Hit], *, base_url: str) -> tuple[Citation, ...]:
+def cite(text: str, passages: Sequence[Hit], *, links: LinkStyle) -> tuple[Citation, ...]:
     """Return the sources of an answer in order of first use, one a page and section.
 
     A source has the number of the passage that was cited first for it, so that the numbers in
@@ -40,11 +40,13 @@ def cite(text: str, passages: Sequence[Hit], *, base_url: str) -> tuple[Citation
     """
     by_number = {hit.n: hit for hit in passages}
     marks = read_marks(text, passages=max(by_number, default=0))
-    grouped: dict[tuple[str, str | None], list[Hit]] = {}
+    grouped: dict[tuple[str, str | None, str | None], list[Hit]] = {}
     for number in marks.valid:
         hit = by_number.get(number)
         if hit is not None:
-            grouped.setdefault((hit.url, hit.anchor), []).append(hit)
+            # an anchor that is not on the site was dropped: the label tells sections apart
+            section = None if hit.anchor else hit.section
+            grouped.setdefault((hit.url, hit.anchor, section), []).append(hit)
     return tuple(
         Citation(
             n=hits[0].n,
@@ -52,7 +54,7 @@ def cite(text: str, passages: Sequence[Hit], *, base_url: str) -> tuple[Citation
             url=hits[0].url,
             section=hits[0].section,
             anchor=hits[0].anchor,
-            link=page_link(hits[0].url, hits[0].anchor, base_url=base_url),
+            link=link_to(links, hits[0].url, hits[0].source_path, hits[0].anchor),
             source_path=hits[0].source_path,
             passages=tuple(hit.n for hit in hits),
         )

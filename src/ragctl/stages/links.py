@@ -1,16 +1,70 @@
-"""Where a citation points: the page on the site, at its section."""
+"""Where a citation points: the page on the site, at its section.
+
+Sites address their pages in three styles, as the generators publish them:
+
+======  =========  =============  ===========  ==================================================
+style   page       folder         root         published so by
+======  =========  =============  ===========  ==================================================
+plain   /a/b       /a             /            Docusaurus, Astro, hosts that leave out ``.html``
+slash   /a/b/      /a/            /            Hugo, MkDocs, Astro where it adds slashes
+html    /a/b.html  /a/index.html  /index.html  MkDocs with ``use_directory_urls: false``, Hugo
+                                               with ``uglyURLs``
+======  =========  =============  ===========  ==================================================
+
+A page whose file is the index of its folder (landing pages, page bundles) has the folder's
+address. Plain addresses of folders have no slash either: servers redirect to the folder, and
+browsers carry the fragment along.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from urllib.parse import quote
 
+from ragctl.records import LinkStyle, UrlStyle
 
-def page_link(url: str, anchor: str | None, *, base_url: str) -> str:
+
+def page_link(
+    url: str,
+    anchor: str | None,
+    *,
+    base_url: str,
+    style: UrlStyle = "plain",
+    is_index: bool = False,
+) -> str:
     """Return the link of a page and section.
 
     ``url`` is the page's path below the site, ``base_url`` the address of the site or empty, in
-    which case the path alone is returned. Path and fragment are percent-encoded where needed.
+    which case the path alone is returned; ``is_index`` says that the page's file is the index of
+    its folder. Path and fragment are percent-encoded where needed.
     """
-    path = quote(url, safe="/-._~!$&'()*+,;=:@")
+    path = quote(page_path(url, style=style, is_index=is_index), safe="/-._~!$&'()*+,;=:@")
     fragment = f"#{quote(anchor, safe='-._~!$&()*+,;=:@/?')}" if anchor else ""
     return f"{base_url.rstrip('/')}{path}{fragment}"
+
+
+def link_to(style: LinkStyle, url: str, source_path: str, anchor: str | None = None) -> str:
+    """Return the link of a stored page and section in the style of its site."""
+    return page_link(
+        url,
+        anchor,
+        base_url=style.base_url,
+        style=style.url_style,
+        is_index=is_folder_index(url, source_path),
+    )
+
+
+def page_path(url: str, *, style: UrlStyle, is_index: bool = False) -> str:
+    """Return a page's path below the site in one of the styles, not encoded."""
+    if style == "plain":
+        return url
+    folder = url.rstrip("/")
+    if style == "slash":
+        return f"{folder}/"
+    return f"{folder}/index.html" if is_index or not folder else f"{folder}.html"
+
+
+def is_folder_index(url: str, source_path: str) -> bool:
+    """Tell whether a page has the address of the folder that its file lies in."""
+    folder = source_path.rpartition("/")[0]
+    return url == unicodedata.normalize("NFC", f"/{folder}")

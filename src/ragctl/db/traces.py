@@ -1,0 +1,153 @@
+"""The tables ``traces`` and ``spans``: every question that was asked, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+
+from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.statements import statement
+from ragctl.db.values import storable, to_json
+from ragctl.errors import DatabaseUnsuitable
+from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit
+
+_PHASES = ("embed", "search", "prefill", "decode", "total")
+
+
+class Traces:
+    """Writes and finds traces; a :class:`~ragctl.protocols.Tracer`."""
+
+    def __init__(self, connection: Connection, url: str) -> None:
+        self._connection = connection
+        self._url = url
+
+    def record(self, trace: Trace) -> None:
+        """Store a trace with its spans.
+
+        Waits neither for the disk nor long for other sessions: a trace may be lost with the
+        server, an answer must not wait. Raises :class:`~ragctl.errors.DatabaseUnsuitable` where
+        the role or the server does not let us write, other
+        :class:`~ragctl.errors.DatabaseError` where it fails.
+        """
+        values = _cleaned(_values(trace))
+        with translated(self._url):
+            try:
+                with self._connection.transaction():
+                    self._connection.execute(statement("traces/limits"))
+                    self._connection.execute(statement("traces/insert"), values)
+            except psycopg.errors.ReadOnlySqlTransaction as error:
+                raise DatabaseUnsuitable(
+                    f"{redacted(self._url)} is read-only",
+                    hint="Set traces.record to off, or ask a server that can be written to.",
+                ) from error
+
+    def recent(self, *, at_most: int) -> list[Trace]:
+        """Return the newest traces, newest first."""
+        return self._select(None, at_most)
+
+    def beginning_with(self, prefix: str, *, at_most: int) -> list[Trace]:
+        """Return the newest traces whose id begins with a prefix, newest first."""
+        return self._select(storable(prefix), at_most)
+
+    def _select(self, prefix: str | None, at_most: int) -> list[Trace]:
+        with self._connection.cursor(row_factory=class_row(_Row)) as cursor:
+            rows = cursor.execute(
+                statement("traces/select"), {"prefix": prefix, "at_most": at_most}
+            ).fetchall()
+        return [row.trace() for row in rows]
+
+
+def _values(trace: Trace) -> dict[str, object]:
+    same = (
+        *("id", "asked_at", "question", "k", "embedding_model", "route", "template", "prompt"),
+        *("answer", "finish", "refused", "degraded", "prompt_tokens", "output_tokens"),
+        *("error_code", "error_message"),
+    )
+    return {
+        **{name: getattr(trace, name) for name in same},
+        **{f"{phase}_ms": getattr(trace.timings, phase) for phase in _PHASES},
+        "tracks": list(trace.tracks),
+        "problems": [_fields(problem) for problem in trace.problems],
+        "hits": [_fields(hit) for hit in trace.hits],
+        "citations": [_fields(citation) for citation in trace.citations],
+        "spans": [
+            {"position": position, **_fields(span)} for position, span in enumerate(trace.spans)
+        ],
+    }
+
+
+def _fields(record: Problem | TracedHit | Citation | Span) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _cleaned(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values as columns take them: texts that can be stored, records as JSON."""
+    as_json = ("problems", "hits", "citations", "spans")
+    cleaned = {name: _clean(value) for name, value in values.items()}
+    return {name: to_json(value) if name in as_json else value for name, value in cleaned.items()}
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {name: _clean(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(inner) for inner in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    id: str
+    asked_at: datetime
+    question: str | None
+    tracks: Sequence[str]
+    k: int
+    embedding_model: str
+    route: str
+    template: str
+    prompt: str | None
+    answer: str | None
+    finish: str
+    refused: bool
+    degraded: bool
+    problems: Sequence[Mapping[str, Any]]
+    hits: Sequence[Mapping[str, Any]]
+    citations: Sequence[Mapping[str, Any]]
+    prompt_tokens: int | None
+    output_tokens: int | None
+    embed_ms: float | None
+    search_ms: float | None
+    prefill_ms: float | None
+    decode_ms: float | None
+    total_ms: float | None
+    error_code: str | None
+    error_message: str | None
+    spans: Sequence[Mapping[str, Any]]
+
+    def trace(self) -> Trace:
+        """Return the row as a record."""
+        same = (
+            *("id", "asked_at", "question", "k", "embedding_model", "route", "template"),
+            *("prompt", "answer", "finish", "refused", "degraded", "prompt_tokens"),
+            *("output_tokens", "error_code", "error_message"),
+        )
+        return Trace(
+            **{name: getattr(self, name) for name in same},
+            tracks=tuple(self.tracks),
+            problems=tuple(Problem(**problem) for problem in self.problems),
+            hits=tuple(TracedHit(**hit) for hit in self.hits),
+            citations=tuple(_citation(citation) for citation in self.citations),
+            timings=Timings(**{phase: getattr(self, f"{phase}_ms") for phase in _PHASES}),
+            spans=tuple(Span(**span) for span in self.spans),
+        )
+
+
+def _citation(stored: Mapping[str, Any]) -> Citation:
+    return Citation(**{**stored, "passages": tuple(stored["passages"])})

@@ -1,0 +1,1 @@
+"""What is kept of the questions that were asked."""

@@ -1,0 +1,164 @@
+"""From an answer, or from a failure, to the trace that is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ragctl.errors import RagctlError
+from ragctl.records import (
+    Answer,
+    Asked,
+    Attempt,
+    Citation,
+    Hit,
+    Problem,
+    Prompt,
+    Span,
+    Timings,
+    Trace,
+    TracedHit,
+)
+
+
+def trace_id(at: datetime, random: bytes) -> str:
+    """Return a UUIDv7 (RFC 9562) as text: 48 bits of milliseconds, 74 of ten random bytes."""
+    number = int(at.timestamp() * 1000) << 80 | int.from_bytes(random[:10], "big")
+    number = number & ~(0xF << 76) | 0x7 << 76  # version
+    number = number & ~(0x3 << 62) | 0x2 << 62  # variant
+    digits = f"{number:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
+    """Return the trace of a question that got an answer, whole or torn."""
+    return Trace(
+        id=new_id,
+        asked_at=asked.at,
+        question=asked.question,
+        tracks=asked.tracks,
+        k=asked.k,
+        embedding_model=asked.embedding_model,
+        route=answer.route,
+        template=answer.prompt.template,
+        prompt=answer.prompt.text,
+        answer=answer.text,
+        finish=answer.finish,
+        refused=answer.refused,
+        degraded=answer.degraded,
+        problems=answer.problems,
+        hits=_traced(answer.passages, answer.prompt, answer.citations),
+        citations=answer.citations,
+        prompt_tokens=answer.prompt_tokens,
+        output_tokens=answer.output_tokens,
+        timings=answer.timings,
+        spans=_spans(answer.timings, answer.attempts),
+    )
+
+
+def trace_of_failure(
+    new_id: str,
+    asked: Asked,
+    error: BaseException,
+    *,
+    prompt: Prompt | None,
+    text: str,
+    total_ms: float,
+) -> Trace:
+    """Return the trace of a question without an answer: how far it came, and what stopped it."""
+    return Trace(
+        id=new_id,
+        asked_at=asked.at,
+        question=asked.question,
+        tracks=asked.tracks,
+        k=asked.k,
+        embedding_model=asked.embedding_model,
+        route="",
+        template=prompt.template if prompt else asked.template,
+        prompt=prompt.text if prompt else None,
+        answer=text or None,
+        finish="failed",
+        refused=False,
+        degraded=False,
+        problems=(),
+        hits=_traced(prompt.passages, prompt, ()) if prompt else (),
+        citations=(),
+        prompt_tokens=None,
+        output_tokens=None,
+        timings=Timings(total=total_ms),
+        spans=(),
+        error_code=_code(error),
+        error_message=error.message if isinstance(error, RagctlError) else type(error).__name__,
+    )
+
+
+def outcome_of(trace: Trace) -> str:
+    """Return what became of a question in one word, as the view ``answer_log`` has it."""
+    if trace.error_code is not None:
+        return f"failed: {trace.error_code}"
+    if trace.finish in ("torn", "repetition"):
+        return "incomplete"
+    if trace.refused:
+        return "refused"
+    return "extractive" if trace.degraded else "answered"
+
+
+def without_texts(trace: Trace) -> Trace:
+    """Return a trace as it is kept with ``traces.record = numbers``: no text of user or model."""
+    return replace(
+        trace,
+        question=None,
+        prompt=None,
+        answer=None,
+        problems=tuple(Problem(code=problem.code, message="") for problem in trace.problems),
+        error_message=None,
+    )
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, RagctlError):
+        return error.code
+    is_ours = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
+    return "bug" if is_ours else "stopped"
+
+
+def _traced(
+    passages: Sequence[Hit], prompt: Prompt, citations: Sequence[Citation]
+) -> tuple[TracedHit, ...]:
+    sent = {hit.n for hit in prompt.passages}
+    cited = {number for citation in citations for number in citation.passages}
+    return tuple(
+        TracedHit(
+            rank=hit.n,
+            chunk_id=hit.chunk_id,
+            ref=hit.ref,
+            section=hit.section,
+            score=hit.score,
+            vector_score=hit.vector_score,
+            keyword_score=hit.keyword_score,
+            in_prompt=hit.n in sent,
+            cited=hit.n in cited,
+        )
+        for hit in passages
+    )
+
+
+def _spans(timings: Timings, attempts: Sequence[Attempt]) -> tuple[Span, ...]:
+    """Lay the measured steps end to end: question embedded, passages searched, each attempt."""
+    spans: list[Span] = []
+    at = 0.0
+    for name, duration in (("embed", timings.embed), ("search", timings.search)):
+        if duration is not None:
+            spans.append(Span(name=name, start_ms=at, duration_ms=duration, attributes={}))
+            at += duration
+    writing = sum(attempt.ms for attempt in attempts)
+    if timings.total is not None and attempts:
+        rest = max(timings.total - writing - at, 0.0)
+        spans.append(Span(name="render", start_ms=at, duration_ms=rest, attributes={}))
+        at += rest
+    for attempt in attempts:
+        told = {"route": attempt.route, "outcome": attempt.outcome}
+        spans.append(Span(name="generate", start_ms=at, duration_ms=attempt.ms, attributes=told))
+        at += attempt.ms
+    return tuple(spans)

@@ -1,0 +1,243 @@
+"""The tables of traces, and the exact rank of a passage."""
+
+from __future__ import annotations
+
+import random
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from ragctl.db.connect import connect
+from ragctl.db.database import Database
+from ragctl.db.server import EmbeddedServer
+from ragctl.errors import DatabaseError, DatabaseUnreachable, DatabaseUnsuitable, ModelMissing
+from ragctl.observe.traces import trace_id, trace_of, trace_of_failure, without_texts
+from ragctl.records import Chunk, EmbeddedChunk, Page, Query, Trace
+from tests.observe.test_traces import ASKED, AT, answered
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+def _trace(number: int = 0, **changes: object) -> Trace:
+    new_id = trace_id(AT, number.to_bytes(10, "big"))
+    return replace(trace_of(new_id, ASKED, answered()), **changes)  # type: ignore[arg-type]
+
+
+def test_a_trace_comes_back_as_it_was_stored(database: Database) -> None:
+    failed = trace_of_failure(
+        trace_id(AT, b"\xff" * 10), ASKED, ModelMissing("no llama3"), prompt=None, text="",
+        total_ms=3.0,
+    )  # fmt: skip
+    for trace in (_trace(), without_texts(_trace(1)), failed):
+        database.traces.record(trace)
+        assert database.traces.recent(at_most=1) == [trace]
+    assert len(database.traces.recent(at_most=10)) == 3
+
+
+def test_ids_are_found_by_their_beginning(database: Database) -> None:
+    first, second = _trace(1), _trace(2)
+    for trace in (first, second):
+        database.traces.record(trace)
+    assert database.traces.beginning_with(first.id, at_most=5) == [first]
+    assert database.traces.beginning_with(first.id[:13], at_most=5) == [second, first]
+    for nothing in ("ffff", "%", "_", "\0", "\udcff", "zzz"):
+        assert database.traces.beginning_with(nothing, at_most=5) == []
+
+
+def test_nul_and_lone_surrogates_are_replaced_wherever_they_stand(database: Database) -> None:
+    bad = "a\0b\udc80c"
+    hits = tuple(replace(hit, section=bad) for hit in _trace().hits)
+    database.traces.record(
+        _trace(question=bad, prompt=bad, answer=bad, tracks=(bad,), route=bad, hits=hits)
+    )
+    (kept,) = database.traces.recent(at_most=1)
+    texts = {
+        kept.question,
+        kept.prompt,
+        kept.answer,
+        *kept.tracks,
+        kept.route,
+        kept.hits[0].section,
+    }
+    assert texts == {"a\ufffdb\ufffdc"}
+
+
+def test_a_database_without_an_encoding_keeps_every_character(server: EmbeddedServer) -> None:
+    from ragctl.db.migrate import migrate
+
+    name = sql.Identifier("traces_sql_ascii")
+    with connect(server.url("postgres")) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'").format(
+                name
+            )
+        )
+    url = server.url("traces_sql_ascii")
+    with connect(url) as connection:
+        migrate(connection, url)
+    problems = (replace(_trace().problems[0], message="Größe → 漢 🚢"),)
+    trace = _trace(answer="Größe → 漢 🚢", problems=problems)
+    with Database.over(connect(url), url) as database:
+        database.traces.record(trace)
+        assert database.traces.recent(at_most=1) == [trace]
+    with connect(server.url("postgres")) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+def test_a_trace_is_stored_whole_or_not_at_all(database: Database, connection: Connection) -> None:
+    connection.execute("ALTER TABLE spans ADD CHECK (name <> 'generate')")
+    with pytest.raises(DatabaseError):
+        database.traces.record(_trace())
+    assert database.traces.recent(at_most=1) == []
+    assert database.chunks.count() == 0  # the connection is as good as before
+
+
+def test_the_log_has_a_line_a_question_with_its_outcome(
+    database: Database, connection: Connection
+) -> None:
+    torn = _trace(1, finish="torn")
+    refused, quoted = _trace(2, refused=True), _trace(3, degraded=True)
+    for trace in (_trace(), torn, refused, quoted):
+        database.traces.record(trace)
+    rows = connection.execute(
+        "SELECT outcome, question, citations, top_ref, top_score, total_ms FROM answer_log"
+    ).fetchall()
+    assert [row[0] for row in rows] == ["extractive", "refused", "incomplete", "answered"]
+    assert rows[-1][1:] == ("How?", 1, "/a#c1", 0.9, 100.0)
+
+
+def _as_reader(url: str) -> str:
+    with connect(url) as connection:
+        connection.execute(
+            "DO $$ BEGIN CREATE ROLE reader_of_traces LOGIN; "
+            "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_traces")
+    separator = "&" if "?" in url else "?"
+    return f"{url}{separator}user=reader_of_traces"
+
+
+def _read_only(url: str) -> str:
+    with connect(url) as connection:
+        name = sql.Identifier(connection.info.dbname)
+        connection.execute(
+            sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name)
+        )
+    return url
+
+
+@pytest.mark.parametrize("weaken", [_as_reader, _read_only])
+def test_without_the_right_to_write_it_says_so_and_reading_goes_on(
+    weaken: Callable[[str], str], migrated_url: str
+) -> None:
+    url = weaken(migrated_url)
+    with Database.over(connect(url), url) as database:
+        with pytest.raises(DatabaseUnsuitable):
+            database.traces.record(_trace())
+        assert database.traces.recent(at_most=1) == []
+
+
+def test_who_may_insert_alone_can_record(migrated_url: str) -> None:
+    url = _as_reader(migrated_url)
+    with connect(migrated_url) as connection:
+        connection.execute("GRANT INSERT ON traces, spans TO reader_of_traces")
+    with Database.over(connect(url), url) as database:
+        database.traces.record(_trace())
+        assert database.traces.recent(at_most=1) == [_trace()]
+
+
+def test_a_lock_of_somebody_else_is_not_waited_for(
+    database: Database, connection: Connection
+) -> None:
+    with connection.transaction():
+        connection.execute("LOCK TABLE traces IN ACCESS EXCLUSIVE MODE")
+        began = time.perf_counter()
+        with pytest.raises(DatabaseError):
+            database.traces.record(_trace())
+        assert time.perf_counter() - began < 1.5
+
+
+def test_a_lost_connection_is_an_error_like_any_other(
+    migrated_url: str, connection: Connection
+) -> None:
+    database = Database.over(connect(migrated_url), migrated_url)
+    connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with pytest.raises(DatabaseUnreachable):
+        database.traces.record(_trace())
+
+
+def test_recording_takes_no_time_that_anybody_notices(database: Database) -> None:
+    prompt, times = "A passage of the page. " * 400, []
+    for number in range(60):
+        began = time.perf_counter()
+        database.traces.record(_trace(number, prompt=prompt))
+        times.append((time.perf_counter() - began) * 1000)
+    assert sorted(times)[len(times) // 2] < 10  # about 1 where the machine is idle
+
+
+def _vector(numbers: random.Random) -> array[float]:
+    return array("f", [numbers.gauss(0, 1) for _ in range(768)])
+
+
+def _store(database: Database, url: str, track: str, vectors: list[array[float]]) -> None:
+    page = Page(
+        url=url, track=track, title=url, source_path=url, sha256="", text="x" * 999,
+        front_matter={}, is_landing=False, is_draft=False, order=(1.0, ""), headings=(),
+        source_lines=(1,),
+    )  # fmt: skip
+    passages = [
+        EmbeddedChunk(
+            chunk=Chunk(
+                url=url, track=track, position=n, ref=f"{url}#c{n}", section=None, anchor=None,
+                breadcrumb="", start_char=n, end_char=n + 1, body=f"Body {n}.",
+            ),
+            vector=vector, content_hash="",
+        )
+        for n, vector in enumerate(vectors)
+    ]  # fmt: skip
+    database.chunks.replace(database.pages.store(page, parsed_with="1", refused=0), passages)
+
+
+@pytest.mark.parametrize(
+    "index", ["", "CREATE INDEX ON chunks USING hnsw (embedding vector_cosine_ops)"]
+)
+def test_the_rank_of_a_passage_is_its_place_in_the_whole_list(
+    index: str, database: Database, connection: Connection
+) -> None:
+    numbers = random.Random(7)
+    twins = [_vector(numbers)] * 3  # equal distances: the lower id comes first
+    for page in range(6):
+        vectors = [_vector(numbers) for _ in range(20)] + twins
+        _store(database, f"/t{page % 2}/{page}", f"t{page % 2}", vectors)
+    if index:
+        connection.execute(index.encode())
+        connection.execute("ANALYZE chunks")
+    for tracks in ((), ("t0",)):
+        query = Query(text="", vector=_vector(numbers), tracks=tracks, k=5)
+        everything = database.chunks.retrieve(replace(query, k=1000))
+        for hit in everything[::17] + everything[-3:]:
+            rank = database.chunks.rank(query, [hit.chunk_id])
+            assert (rank.chunk_id, rank.rank, rank.among) == (hit.chunk_id, hit.n, len(everything))
+            assert rank.score == pytest.approx(hit.score)
+            assert rank.score_at_k == pytest.approx(everything[4].score)
+        group = [everything[n].chunk_id for n in (40, 12, 60)]
+        assert database.chunks.rank(query, group).rank == 13
+    elsewhere = database.chunks.retrieve(Query(text="", vector=twins[0], tracks=("t1",), k=1))
+    nothing = database.chunks.rank(query, [elsewhere[0].chunk_id])
+    assert (nothing.chunk_id, nothing.rank, nothing.among) == (None, None, 69)
+
+
+def test_with_fewer_passages_than_k_there_is_no_score_at_k(database: Database) -> None:
+    numbers = random.Random(1)
+    _store(database, "/a", "a", [_vector(numbers)])
+    (hit,) = database.chunks.retrieve(Query(text="", vector=_vector(numbers), k=5))
+    rank = database.chunks.rank(Query(text="", vector=_vector(numbers), k=5), [hit.chunk_id])
+    assert (rank.rank, rank.among, rank.score_at_k) == (1, 1, None)

@@ -1,0 +1,168 @@
+"""From an answer or a failure to its trace; and a recorder that never gets in the way."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+
+from ragctl.errors import DatabaseError, ModelUnreachable
+from ragctl.observe.recorder import Recorder
+from ragctl.observe.traces import outcome_of, trace_id, trace_of, without_texts
+from ragctl.records import (
+    Answer,
+    Asked,
+    Attempt,
+    Citation,
+    Hit,
+    Problem,
+    Prompt,
+    Timings,
+    Trace,
+)
+
+AT = datetime(2026, 3, 4, 5, 6, 7, 891000, tzinfo=UTC)
+ASKED = Asked(
+    question="How?", at=AT, tracks=("a",), k=5, embedding_model="ollama/n", template="balanced"
+)
+
+
+def hit(n: int) -> Hit:
+    """Return a passage that was found."""
+    return Hit(
+        n=n, chunk_id=10 + n, ref=f"/a#c{n}", url="/a", title="A", track="a", section="S",
+        anchor="s", body="Text.", start_char=n, end_char=n + 5, source_path="a.md",
+        score=1 - n / 10, vector_score=1 - n / 10,
+    )  # fmt: skip
+
+
+def answered(text: str = "So [1].") -> Answer:
+    """Return an answer from three passages, of which two were sent and one is cited."""
+    hits = (hit(1), hit(2), hit(3))
+    cited = Citation(
+        n=1, title="A", url="/a", section="S", anchor="s", link="/a#s", source_path="a.md",
+        passages=(1,),
+    )  # fmt: skip
+    return Answer(
+        question="How?", text=text, refused=False, degraded=False, finish="stop",
+        citations=(cited,), passages=hits,
+        problems=(Problem(code="no_citation", message="It cites no passage."),),
+        route="ollama/llama3",
+        attempts=(Attempt(route="ollama/llama3", outcome="stop", ms=70.0),),
+        prompt=Prompt(text="P", question="How?", template="balanced/1", passages=hits[:2]),
+        prompt_tokens=9, output_tokens=3,
+        timings=Timings(embed=20.0, search=5.0, prefill=30.0, decode=40.0, total=100.0),
+    )  # fmt: skip
+
+
+def test_an_id_is_a_uuid_of_version_7_that_sorts_by_time() -> None:
+    made = uuid.UUID(trace_id(AT, b"\xff" * 10))
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    assert made.int >> 80 == int(AT.timestamp() * 1000)
+    later = trace_id(AT.replace(microsecond=892000), b"\x00" * 10)
+    assert trace_id(AT, b"\xff" * 10) < later
+    assert trace_id(AT, b"0123456789") != trace_id(AT, b"0123456780")
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", later)
+
+
+def test_a_trace_tells_which_passages_were_sent_and_cited_and_lays_its_steps_end_to_end() -> None:
+    trace = trace_of("x", ASKED, answered())
+    assert [(h.rank, h.in_prompt, h.cited) for h in trace.hits] == [
+        (1, True, True),
+        (2, True, False),
+        (3, False, False),
+    ]
+    spans = [(span.name, span.start_ms, span.duration_ms) for span in trace.spans]
+    assert spans == [
+        ("embed", 0.0, 20.0),
+        ("search", 20.0, 5.0),
+        ("render", 25.0, 5.0),
+        ("generate", 30.0, 70.0),
+    ]
+    assert (trace.template, trace.prompt, outcome_of(trace)) == ("balanced/1", "P", "answered")
+
+
+def test_without_texts_only_numbers_and_addresses_are_left() -> None:
+    trace = without_texts(trace_of("x", ASKED, answered("A secret [1].")))
+    assert (trace.question, trace.prompt, trace.answer) == (None, None, None)
+    assert trace.problems[0].message == ""
+    assert "secret" not in repr(trace)
+    assert trace.hits[0].score == 0.9
+
+
+class _Kept:
+    def __init__(self, error: Exception | None = None) -> None:
+        self.traces: list[Trace] = []
+        self.error = error
+
+    def record(self, trace: Trace) -> None:
+        if self.error is not None:
+            raise self.error
+        self.traces.append(trace)
+
+
+def _recorder(tracer: _Kept | None, lost: list[Exception], *, keep_texts: bool = True) -> Recorder:
+    ticks = iter(range(100))
+    return Recorder(
+        ASKED, tracer=tracer, keep_texts=keep_texts, on_lost=lost.append,
+        random=lambda n: b"\x01" * n, clock=lambda: float(next(ticks)),
+    )  # fmt: skip
+
+
+def test_an_answer_is_recorded_and_knows_its_trace() -> None:
+    kept, lost = _Kept(), list[Exception]()
+    with _recorder(kept, lost) as recorder:
+        found = recorder.keep(answered())
+    assert [trace.id for trace in kept.traces] == [found.trace_id]
+    assert lost == []
+
+
+@pytest.mark.parametrize("error", [DatabaseError("full"), ValueError("odd"), OSError("gone")])
+def test_an_answer_that_cannot_be_recorded_comes_back_as_it_was(error: Exception) -> None:
+    lost: list[Exception] = []
+    with _recorder(_Kept(error), lost) as recorder:
+        assert recorder.keep(answered()) == answered()
+    assert lost == [error]
+
+
+def test_a_failure_is_recorded_with_what_was_known_and_goes_on() -> None:
+    kept, lost = _Kept(), list[Exception]()
+    seen: list[object] = []
+    with pytest.raises(ModelUnreachable), _recorder(kept, lost) as recorder:
+        recorder.prompts(seen.append)(answered().prompt)
+        recorder.texts(seen.append)("At si")
+        raise ModelUnreachable("no Ollama")
+    (trace,) = kept.traces
+    assert (trace.error_code, trace.error_message) == ("model_unreachable", "no Ollama")
+    assert (trace.prompt, trace.answer, trace.timings.total) == ("P", "At si", 1000.0)
+    assert [h.rank for h in trace.hits] == [1, 2]
+    assert outcome_of(trace) == "failed: model_unreachable"
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt(), "stopped"), (BrokenPipeError(), "stopped"),
+                        (ZeroDivisionError("secret"), "bug")]
+)  # fmt: skip
+def test_stops_and_bugs_are_failures_without_their_words(error: BaseException, code: str) -> None:
+    kept = _Kept()
+    with pytest.raises(type(error)), _recorder(kept, []):
+        raise error
+    assert kept.traces[0].error_code == code
+    assert kept.traces[0].error_message == type(error).__name__
+
+
+def test_a_failure_that_cannot_be_recorded_is_told_by_itself_alone() -> None:
+    lost: list[Exception] = []
+    with pytest.raises(ModelUnreachable), _recorder(_Kept(DatabaseError("full")), lost):
+        raise ModelUnreachable("no Ollama")
+    assert lost == []
+
+
+def test_without_a_tracer_nothing_is_kept() -> None:
+    with _recorder(None, []) as recorder:
+        assert recorder.keep(answered()).trace_id == ""
+    with pytest.raises(ValueError, match="x"), _recorder(None, []):
+        raise ValueError("x")
