@@ -18,11 +18,8 @@ def _file(text: str, path: str = "/site/ragctl.toml") -> SettingsFile:
 def test_defaults_are_what_the_owner_fixed() -> None:
     settings = read(flags={}, environ={})
     assert settings == Settings(origins={})
-    assert (settings.chunking.size, settings.chunking.overlap, settings.retrieval.k) == (
-        800,
-        100,
-        5,
-    )
+    assert settings.chunking.chunker == "structured"
+    assert settings.retrieval.k == 5
     assert settings.embedding.batch_size == 32
     assert (settings.generation.num_ctx, settings.generation.num_predict) == (4096, 512)
 

@@ -122,9 +122,17 @@ class GenerationSettings:
 class ChunkingSettings:
     """How pages are cut into passages."""
 
-    chunker: str = _setting("fixed", "chunker: fixed", choices=("fixed",))
-    size: int = _setting(800, "longest passage in characters")
-    overlap: int = _setting(100, "characters carried over from the passage before")
+    chunker: str = _setting(
+        "structured",
+        "how to cut: structured, fixed or window",
+        choices=("structured", "fixed", "window"),
+    )
+    size: int = _setting(
+        1000, "passage size in characters; unset, fixed takes 800 and window 400 words"
+    )
+    overlap: int = _setting(
+        0, "characters (window: words) carried over; unset, fixed takes 100; structured has none"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,8 @@ from ragctl.protocols import Chunker, Embedder, Generator, Parser
 from ragctl.records import IndexIdentity, LinkStyle, SiteSummary, UrlStyle
 from ragctl.settings import Settings, SettingsFile, read
 from ragctl.stages.chunk.fixed import FixedChunker
+from ragctl.stages.chunk.structured import StructuredChunker
+from ragctl.stages.chunk.window import WindowChunker
 from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.parse import MarkdownParser
 from ragctl.stages.parse.sluggers import SLUGGERS
@@ -305,8 +307,26 @@ def link_style(settings: Settings) -> LinkStyle:
 
 
 def make_chunker(settings: Settings) -> Chunker:
-    """Return the chunker of the settings."""
-    return FixedChunker(size=settings.chunking.size, overlap=settings.chunking.overlap)
+    """Return the chunker of the settings; a size that was not set is the chunker's own.
+
+    Raises :class:`~ragctl.errors.SettingsError` naming size and overlap where they cannot work.
+    """
+    chunking = settings.chunking
+    given = {
+        name: value
+        for name, value in (("size", chunking.size), ("overlap", chunking.overlap))
+        if settings.origin(f"chunking.{name}") != "default"
+    }
+    if chunking.chunker == "fixed":
+        return FixedChunker(**given)
+    if chunking.chunker == "window":
+        return WindowChunker(**given)
+    if chunking.size < 1 or not 0 <= chunking.overlap < chunking.size:
+        raise SettingsError(
+            f"passages of size {chunking.size} with overlap {chunking.overlap} cannot be cut",
+            hint="chunking.size must be at least 1, chunking.overlap at least 0 and smaller.",
+        )
+    return StructuredChunker(size=chunking.size)
 
 
 def make_embedder(

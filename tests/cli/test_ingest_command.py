@@ -75,7 +75,7 @@ def test_only_a_changed_page_is_replaced_and_a_removed_one_removed(
     assert after["/design/01-buckets"] == before["/design/01-buckets"]
     assert after["/kernel/10-rcu"] != before["/kernel/10-rcu"]
     (request,) = ollama.requests_to("/api/embed")
-    assert request.inputs == ["search_document: Readers never block."]
+    assert request.inputs == ["search_document: RCU\n\nReaders never block."]
 
 
 def test_a_text_that_was_embedded_before_is_not_paid_for_again(
@@ -217,7 +217,7 @@ def test_another_chunk_size_is_refused_with_both_sizes(ragctl: Program, site: Pa
     ragctl.set(RAGCTL_CHUNKING__SIZE="300")
     done = ragctl("ingest", str(site))
     assert done.code == 6
-    assert "size 800" in done.err
+    assert "size 1000" in done.err
     assert "size 300" in done.err
 
 
