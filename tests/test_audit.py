@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+import ragctl
 from ragctl.audit.layout import scan
 from ragctl.audit.passages import CLASSES, PageAudit, audit_page
 from ragctl.audit.removals import missing_lines
 from ragctl.files import find, read
+from ragctl.protocols import Chunker
 from ragctl.records import Chunk, PageText
 from ragctl.stages.chunk.fixed import FixedChunker
+from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.parse import parse
 
 URL = "/track/page"
@@ -345,10 +348,9 @@ def test_a_landing_page_without_passages_is_counted_and_no_finding() -> None:
     assert audit.removed["landing_page"] == 15
 
 
-@pytest.mark.corpus
-def test_the_baseline_of_the_real_site_is_far_from_zero(corpus_site: Path) -> None:
+def _findings(site: Path, chunker: Chunker, *, size: int) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for source in find(corpus_site).sources:
+    for source in find(site).sources:
         parsed = parse(source, read(source))
         stored = PageText(
             id=0,
@@ -361,9 +363,24 @@ def test_the_baseline_of_the_real_site_is_far_from_zero(corpus_site: Path) -> No
             text=parsed.text,
             source_lines=parsed.source_lines,
         )
-        passages = FixedChunker(size=800, overlap=100).chunk(parsed)
-        audit = audit_page(stored, passages, source=read(source), size=800)
+        audit = audit_page(stored, chunker.chunk(parsed), source=read(source), size=size)
         counts.update(finding.kind for finding in audit.findings)
+    return counts
+
+
+@pytest.mark.corpus
+def test_structured_passages_of_the_real_site_have_no_findings(corpus_site: Path) -> None:
+    assert _findings(corpus_site, StructuredChunker(), size=1200) == Counter()
+
+
+def test_structured_passages_of_the_handbook_have_no_findings() -> None:
+    handbook = Path(ragctl.__file__).parent / "handbook"
+    assert _findings(handbook, StructuredChunker(), size=1200) == Counter()
+
+
+@pytest.mark.corpus
+def test_the_baseline_of_the_real_site_is_far_from_zero(corpus_site: Path) -> None:
+    counts = _findings(corpus_site, FixedChunker(size=800, overlap=100), size=800)
     assert counts["open_fences"] > 500
     assert counts["headless_rows"] > 100
     assert counts["parted_headings"] > 300

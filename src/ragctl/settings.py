@@ -128,7 +128,7 @@ class ChunkingSettings:
         choices=("structured", "fixed", "window"),
     )
     size: int = _setting(
-        1000, "passage size in characters; unset, fixed takes 800 and window 400 words"
+        1200, "passage size in characters; unset, fixed takes 800 and window 400 words"
     )
     overlap: int = _setting(
         0, "characters (window: words) carried over; unset, fixed takes 100; structured has none"
