@@ -106,7 +106,7 @@ class Ledger:
         self._paths[page.url] = page.source_path
         self._warnings.extend(page.warnings)
         if passages == 0 and not page.is_landing:
-            has_text = page.size_bytes > 0 and not _only_front_matter(page)
+            has_text = not is_empty(page)
             reason = "no text left after parsing" if has_text else "empty page"
             self._left_out.append(
                 LeftOut(path=page.source_path, reason=reason, intended=not has_text)
@@ -199,8 +199,11 @@ class Ledger:
         self._report(self.progress)
 
 
-def _only_front_matter(page: Page) -> bool:
-    return all(removal.kind in ("front_matter", "blank") for removal in page.removals)
+def is_empty(page: Page) -> bool:
+    """Tell whether a page's file holds nothing but front matter and blank lines."""
+    return page.size_bytes == 0 or all(
+        removal.kind in ("front_matter", "blank") for removal in page.removals
+    )
 
 
 def _track_of(path: str) -> str:

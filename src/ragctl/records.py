@@ -374,6 +374,27 @@ class SiteSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerLine:
+    """What one stored page gave at each stage: bytes, characters, passages refused and stored."""
+
+    id: int
+    url: str
+    track: str
+    title: str
+    source_path: str
+    is_landing: bool
+    size_bytes: int
+    characters: int
+    refused: int
+    stored: int
+
+    @property
+    def passages(self) -> int:
+        """How many passages were made of it."""
+        return self.stored + self.refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrackSummary:
     """What one track holds after an ingest, and what the ingest did to it.
 

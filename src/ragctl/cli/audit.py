@@ -15,6 +15,7 @@ from rich.text import Text
 from ragctl import wiring
 from ragctl.audit.passages import CLASSES, LONGEST, SHORTEST, Finding, audit_page
 from ragctl.cli import options
+from ragctl.cli.audit_ledger import examine_ledger, ledger_document, show_ledger
 from ragctl.cli.completion import complete_tracks
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
@@ -24,12 +25,46 @@ from ragctl.errors import EXIT_DONE, EXIT_FINDINGS
 from ragctl.records import StoredPage
 from ragctl.settings import Settings
 
-app = options.command_app("Check that what is stored is what it should be.", is_group=True)
+app = options.command_app("Check that what is stored is what it should be.", is_group=False)
 
 
-@app.callback()
-def audit() -> None:
-    """Check that what is stored is what it should be."""
+@app.callback(invoke_without_command=True, epilog="Example: ragctl audit --track design")
+def audit(
+    ctx: typer.Context,
+    track: Annotated[
+        str | None,
+        typer.Option(
+            "--track",
+            metavar="TRACK",
+            help="Only the pages of this track.",
+            autocompletion=complete_tracks,
+        ),
+    ] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks/--no-ranks", help="Find each page by its own title.")
+    ] = True,
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Show the ledger: a line a page, from bytes on disk to passages stored; exit 1 on a zero.
+
+    Pages with a zero come first, then files that are not stored and pages whose file is gone.
+    The rank says how well a page is found by its own title; it is reported, not judged.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    output = Output(environ=os.environ)
+    with wiring.open_database(settings) as database:
+        require_known_tracks(database.pages.tracks(), (track,) if track else ())
+        ledger = examine_ledger(database, settings, track=track, with_ranks=ranks)
+    if json:
+        output.json(ledger_document(ledger))
+    else:
+        show_ledger(ledger, output)
+    raise typer.Exit(EXIT_FINDINGS if ledger.findings else EXIT_DONE)
 
 
 @app.command(epilog="Example: ragctl audit passages --track design --limit 10")

@@ -9,7 +9,7 @@ from psycopg.rows import class_row, scalar_row
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import Page, PageText, StoredLink, StoredPage
+from ragctl.records import LedgerLine, Page, PageText, StoredLink, StoredPage
 
 
 class Pages:
@@ -27,6 +27,11 @@ class Pages:
         """Return the text of the page at an address and where its lines come from."""
         with self._connection.cursor(row_factory=class_row(PageText)) as cursor:
             return cursor.execute(statement("pages/texts"), {"url": url}).fetchone()
+
+    def ledger(self, *, track: str | None = None) -> list[LedgerLine]:
+        """Return what each page of a track, or of all, gave at each stage."""
+        with self._connection.cursor(row_factory=class_row(LedgerLine)) as cursor:
+            return cursor.execute(statement("pages/ledger"), {"track": track}).fetchall()
 
     def tracks(self) -> list[str]:
         """Return the names of the tracks that have pages."""
