@@ -1,0 +1,65 @@
+"""From settings to working parts: the only package that names concrete classes."""
+
+from ragctl.db.connect import server_facts
+from ragctl.wiring.databases import (
+    database_url,
+    dump_site,
+    embedded_server,
+    list_sites,
+    migrate_database,
+    open_database,
+    open_database_for_ingest,
+    raw_connection,
+    remove_site,
+    restore_site,
+)
+from ragctl.wiring.models import (
+    Chosen,
+    make_embedder,
+    make_generator,
+    make_ollama,
+    offline_model_state,
+    ollama_address,
+    require_embedding_model,
+)
+from ragctl.wiring.places import (
+    SETTINGS_NAME,
+    data_directory,
+    load_settings,
+    settings_files,
+    user_settings_path,
+)
+from ragctl.wiring.stages import (
+    link_style,
+    make_chunker,
+    make_parser,
+)
+
+__all__ = [
+    "SETTINGS_NAME",
+    "Chosen",
+    "data_directory",
+    "database_url",
+    "dump_site",
+    "embedded_server",
+    "link_style",
+    "list_sites",
+    "load_settings",
+    "make_chunker",
+    "make_embedder",
+    "make_generator",
+    "make_ollama",
+    "make_parser",
+    "migrate_database",
+    "offline_model_state",
+    "ollama_address",
+    "open_database",
+    "open_database_for_ingest",
+    "raw_connection",
+    "remove_site",
+    "require_embedding_model",
+    "restore_site",
+    "server_facts",
+    "settings_files",
+    "user_settings_path",
+]

@@ -1,0 +1,119 @@
+"""Which database a site has, and how it is opened, made, listed and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragctl.db import backup, embedded
+from ragctl.db.connect import Connection, connect
+from ragctl.db.database import Database
+from ragctl.db.embedded import connect_embedded, create_database, database_name
+from ragctl.db.migrate import migrate, set_foreign_table_aside
+from ragctl.db.server import EmbeddedServer
+from ragctl.db.statements import Migration
+from ragctl.errors import ContentError, DatabaseMissing
+from ragctl.records import SiteSummary
+from ragctl.settings import Settings
+from ragctl.wiring.places import data_directory
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """Return the embedded server of the data directory, started or not."""
+    return EmbeddedServer(data_directory(settings))
+
+
+def database_url(settings: Settings) -> str:
+    """Return the address of the site's database, whether or not it can be reached."""
+    if settings.database.url:
+        return settings.database.url
+    return embedded_server(settings).url(database_name(settings.site.name))
+
+
+def raw_connection(settings: Settings, *, creates: bool = False) -> Connection:
+    """Connect to the site's database as it is, starting the embedded server where needed.
+
+    Only with ``creates`` is that server made where there is none.
+    """
+    if settings.database.url:
+        return connect(settings.database.url)
+    name = database_name(settings.site.name)
+    return connect_embedded(embedded_server(settings), name, creates=creates)
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the site's database for reading; creates, starts for the first time, migrates nothing.
+
+    Raises :class:`~ragctl.errors.ContentError` where nothing was ever ingested.
+    """
+    nothing = ContentError(
+        f"site {settings.site.name!r} holds nothing yet",
+        hint="Run `ragctl ingest PATH/TO/CONTENT` first, or `ragctl demo` to look around.",
+    )
+    try:
+        connection = raw_connection(settings)
+    except DatabaseMissing:
+        if settings.database.url:
+            raise
+        raise nothing from None
+    return _database_over(connection, settings)
+
+
+def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> Database:
+    """Open the site's database, creating and migrating it where needed.
+
+    With ``replaces``, a table ``chunks`` that is not ragctl's is moved out of the way.
+    """
+    migrate_database(settings, replaces=replaces)
+    return _database_over(raw_connection(settings), settings)
+
+
+def migrate_database(settings: Settings, *, replaces: bool = False) -> tuple[Migration, ...]:
+    """Bring the site's database to this version's schema, creating an embedded one first."""
+    with _connection_made(settings) as connection:
+        if replaces:
+            set_foreign_table_aside(connection, database_url(settings))
+        return migrate(connection, database_url(settings))
+
+
+def _connection_made(settings: Settings) -> Connection:
+    try:
+        return raw_connection(settings, creates=True)
+    except DatabaseMissing:
+        if settings.database.url:
+            raise
+        create_database(embedded_server(settings), database_name(settings.site.name))
+        return raw_connection(settings)
+
+
+def _database_over(connection: Connection, settings: Settings) -> Database:
+    try:
+        return Database.over(connection, database_url(settings))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def list_sites(settings: Settings) -> list[SiteSummary]:
+    """Return the sites on the embedded server; none where it was never started."""
+    server = embedded_server(settings)
+    return embedded.list_sites(server) if server.status().initialised else []
+
+
+def remove_site(settings: Settings) -> None:
+    """Remove the embedded database of the site."""
+    embedded.drop_database(embedded_server(settings), database_name(settings.site.name))
+
+
+def dump_site(settings: Settings, file: Path) -> int:
+    """Write the site's database to a file and return its size in bytes."""
+    with open_database(settings):
+        pass  # says clearly where there is nothing to dump
+    return backup.dump(embedded_server(settings), database_url(settings), file)
+
+
+def restore_site(settings: Settings, file: Path, *, replace: bool) -> None:
+    """Fill the site's database from a dump, creating an embedded one first."""
+    backup.require_dump(file)
+    server = embedded_server(settings)
+    with _connection_made(settings) as connection:
+        backup.restore(server, connection, database_url(settings), file, replace=replace)

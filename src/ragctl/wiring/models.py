@@ -1,0 +1,230 @@
+"""Which models embed and write, and what ``auto`` stands for on this machine.
+
+Model clients are imported where they are chosen: a command that needs no model must not pay for
+loading one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ragctl.errors import IndexMismatch, ModelError, ModelMissing
+from ragctl.protocols import Embedder, Generator
+from ragctl.records import IndexIdentity
+from ragctl.settings import Settings
+from ragctl.wiring.places import data_directory
+
+if TYPE_CHECKING:
+    from ragctl.models.ollama import OllamaClient
+
+DEFAULT_OLLAMA_MODEL = "nomic-embed-text"
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen(Generic[Part]):
+    """A part, the line that tells the user of it, and why no better one was chosen.
+
+    Both texts are empty where there is nothing to tell.
+    """
+
+    part: Part
+    remark: str = ""
+    reason: str = ""
+
+
+def make_embedder(
+    settings: Settings, *, recorded: IndexIdentity | None, rebuilds: bool = False
+) -> Chosen[Embedder]:
+    """Return the embedder for an index.
+
+    An index that exists decides (settings that say otherwise raise
+    :class:`~ragctl.errors.IndexMismatch`); else the settings; ``auto`` takes Ollama if it answers
+    and has the model, else the embedded model, and raises :class:`~ragctl.errors.ModelMissing`
+    with all reasons where there is none.
+    """
+    provider, model = settings.embedding.provider, settings.embedding.model
+    if recorded is not None and not rebuilds:
+        _require_same_name(settings, recorded)
+        pinned = recorded.embedding
+        return Chosen(part=_embedder(settings, pinned.provider, pinned.model))
+    if provider == "auto" and not model:
+        return _embedder_of_this_machine(settings)
+    if provider == "auto":
+        provider = "ollama"  # a name without a provider is one of Ollama's
+    embedder = _embedder(settings, provider, model)
+    return Chosen(
+        part=embedder, remark=f"Embedding with {provider}/{model or DEFAULT_OLLAMA_MODEL}."
+    )
+
+
+def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
+    pinned = recorded.embedding
+    provider, model = settings.embedding.provider, settings.embedding.model
+    wanted = (pinned.provider if provider == "auto" else provider, model.removesuffix(":latest"))
+    if wanted[0] != pinned.provider or (model and wanted[1] != pinned.model):
+        asked = "/".join(part for part in (provider if provider != "auto" else "", model) if part)
+        raise IndexMismatch(
+            f"the index was made with {pinned.label}, the settings ask for {asked}",
+            hint="Embed everything anew with `ragctl ingest --rebuild`, or set embedding.provider "
+            "and embedding.model back.",
+        )
+
+
+def _embedder(settings: Settings, provider: str, model: str) -> Embedder:
+    if provider == "ollama":
+        from ragctl.models.ollama import OllamaEmbedder
+
+        return OllamaEmbedder(
+            make_ollama(settings),
+            model=model or DEFAULT_OLLAMA_MODEL,
+            timeout_seconds=settings.embedding.timeout_seconds,
+        )
+    return _local_embedder(settings, model)
+
+
+def _local_embedder(settings: Settings, model: str) -> Embedder:
+    from ragctl.models.local import (
+        NOMIC_MODEL,
+        OFFLINE_MODEL,
+        LocalEmbedder,
+        NomicEmbedder,
+        fastembed_available,
+        local_available,
+    )
+
+    offline, extra = local_available(), fastembed_available()
+    classes: dict[str, type[LocalEmbedder]] = {
+        OFFLINE_MODEL: LocalEmbedder,
+        NOMIC_MODEL: NomicEmbedder,
+    }
+    model = model or (OFFLINE_MODEL if offline.usable else NOMIC_MODEL)
+    if model not in classes:
+        raise ModelMissing(
+            f"there is no embedded model {model!r}", hint=f"Known: {', '.join(classes)}."
+        )
+    missing = offline if model == OFFLINE_MODEL else extra
+    if not missing.usable:
+        raise ModelMissing(f"no embedded model: {offline.reason}", hint=offline.hint)
+    folder = data_directory(settings) / "models"
+    return classes[model](folder, threads=settings.embedding.threads or None)
+
+
+def make_ollama(settings: Settings) -> OllamaClient:
+    """Return the client of the Ollama server in the settings."""
+    from ragctl.models.ollama import OllamaClient
+
+    return OllamaClient(settings.ollama.url, connect_seconds=settings.ollama.connect_seconds)
+
+
+def _embedder_of_this_machine(settings: Settings) -> Chosen[Embedder]:
+    try:
+        has_model = DEFAULT_OLLAMA_MODEL in make_ollama(settings).models()
+        why_not = f"Ollama has no {DEFAULT_OLLAMA_MODEL} (ollama pull {DEFAULT_OLLAMA_MODEL})"
+    except ModelError as error:
+        has_model, why_not = False, error.message
+    if has_model:
+        return Chosen(
+            part=_embedder(settings, "ollama", DEFAULT_OLLAMA_MODEL),
+            remark=f"Embedding with ollama/{DEFAULT_OLLAMA_MODEL}.",
+        )
+    try:
+        embedder = _embedder(settings, "local", "")
+    except ModelError as error:
+        raise ModelMissing(
+            f"there is no embedding model: {why_not}; and {error.message}",
+            hint=f"Start Ollama and run `ollama pull {DEFAULT_OLLAMA_MODEL}`, or install the "
+            f"embedded model. {error.hint}",
+        ) from error
+    return Chosen(
+        part=embedder, remark=f"Embedding with {embedder.identity.label}, because {why_not}."
+    )
+
+
+def ollama_address(settings: Settings) -> str:
+    """Return the address of the Ollama server, normalised and without a password."""
+    return make_ollama(settings).server.shown_url
+
+
+def offline_model_state(settings: Settings) -> tuple[bool, str, str]:
+    """Return whether the embedded model can be used, what is so, and what would mend it.
+
+    Files that were unpacked before are checked by their hashes.
+    """
+    from ragctl.models.local import OFFLINE_MODEL, local_available, verify_offline_model
+
+    available = local_available()
+    if not available.usable:
+        return False, available.reason, available.hint
+    try:
+        verify_offline_model()
+    except ModelMissing as error:
+        return False, error.message, error.hint
+    return True, f"{OFFLINE_MODEL} is installed, its hashes are right", ""
+
+
+def require_embedding_model(
+    recorded: IndexIdentity, ollama_models: Mapping[str, str] | None
+) -> None:
+    """Raise :class:`~ragctl.errors.ModelMissing` where Ollama lacks the model of the index."""
+    pinned = recorded.embedding
+    if pinned.provider == "ollama" and pinned.model not in (ollama_models or {}):
+        raise ModelMissing(
+            f"the index needs {pinned.label}, which Ollama does not have",
+            hint=f"ollama pull {pinned.model}",
+        )
+
+
+def make_generator(settings: Settings) -> Chosen[Generator]:
+    """Return who writes the answer.
+
+    ``auto`` takes Ollama if it answers and has the model, else sentences of the passages. Asked
+    for by name, Ollama must have the model: :class:`~ragctl.errors.ModelMissing`.
+    """
+    from ragctl.stages.generate import ExtractiveGenerator
+
+    provider, model = settings.generation.provider, settings.generation.model
+    if provider == "extractive":
+        return Chosen(
+            part=ExtractiveGenerator(),
+            remark="No model wrote this answer: it quotes the passages.",
+            reason="the setting generation.provider says so",
+        )
+    try:
+        client = make_ollama(settings)
+        has_model = model.removesuffix(":latest") in client.models()
+        missing: ModelError = ModelMissing(
+            f"Ollama at {settings.ollama.url} does not have the model {model}",
+            hint=f"ollama pull {model}",
+        )
+    except ModelError as error:
+        has_model, missing = False, error
+    if has_model:
+        return Chosen(part=_ollama_generator(client, settings))
+    if provider == "ollama":
+        raise missing
+    return Chosen(
+        part=ExtractiveGenerator(),
+        remark=f"No model wrote this answer, it quotes the passages: {missing.message} "
+        f"({missing.hint}).",
+        reason=missing.message,
+    )
+
+
+def _ollama_generator(client: OllamaClient, settings: Settings) -> Generator:
+    from ragctl.models.ollama import OllamaGenerator
+    from ragctl.stages.repetition import RepetitionGuard
+
+    generation = settings.generation
+    return OllamaGenerator(
+        client,
+        guard=RepetitionGuard,
+        model=generation.model,
+        num_ctx=generation.num_ctx,
+        num_predict=generation.num_predict,
+        first_token_seconds=generation.first_token_seconds,
+        stall_seconds=generation.stall_seconds,
+        total_seconds=generation.total_seconds,
+    )

@@ -1,0 +1,111 @@
+"""Parsers, chunkers and links by the words of the settings.
+
+They are imported where they are chosen: a command that neither parses nor cuts must not pay for
+loading a markdown parser.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from ragctl.errors import SettingsError
+from ragctl.protocols import Chunker, Parser
+from ragctl.records import LinkStyle, UrlStyle
+from ragctl.settings import Settings
+from ragctl.wiring.places import SETTINGS_NAME
+
+
+def make_parser(settings: Settings) -> Parser:
+    """Return the parser of the settings.
+
+    Raises :class:`~ragctl.errors.SettingsError` for anchors by unknown rules.
+    """
+    from ragctl.stages.parse import MarkdownParser
+    from ragctl.stages.parse.sluggers import SLUGGERS
+
+    slugs = settings.site.slugs
+    slugger = SLUGGERS.get(slugs)
+    if slugger is None and ":" not in slugs:
+        raise SettingsError(
+            f"unknown rule of anchors {slugs!r} ({settings.origin('site.slugs')})",
+            hint=f"site.slugs: {', '.join(SLUGGERS)}, or package.module:Class.",
+        )
+    if slugger is None:
+        slugger = _own_class(settings, "site.slugs", slugs)
+        _require_slugger(slugger, slugs)
+    return MarkdownParser(slugs=slugs, slugger=slugger)
+
+
+def _require_slugger(slugger: Callable[[], object], name: str) -> None:
+    try:
+        made = slugger()
+    except Exception as error:
+        raise SettingsError(
+            f"{name} cannot be made: {type(error).__name__}: {error}",
+            hint="site.slugs: the class is called without arguments, once a page.",
+        ) from error
+    if not all(callable(getattr(made, verb, None)) for verb in ("slug", "take")):
+        raise SettingsError(
+            f"{name} is no slugger", hint="It needs the methods of ragctl.protocols.Slugger."
+        )
+
+
+def _own_class(settings: Settings, key: str, name: str) -> Callable[[], Any]:
+    """Return a class named as ``package.module:Class``.
+
+    Naming one runs its module, so it is refused from a ``ragctl.toml``: that file may have come
+    with a checkout of somebody else's site.
+    """
+    origin = settings.origin(key)
+    if Path(origin).name == SETTINGS_NAME:
+        raise SettingsError(
+            f"{key} names a class, {name!r}, in {origin}: code is not taken from there",
+            hint=f"Set it in your own config.toml, or as RAGCTL_{key.upper().replace('.', '__')}.",
+        )
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise SettingsError(
+            f"{key}: {name!r} cannot be imported: {type(error).__name__}: {error}",
+            hint="It must be importable where ragctl is installed, as package.module:Class.",
+        ) from error
+    if not callable(found):
+        raise SettingsError(f"{key}: {name!r} is no class", hint="Name it package.module:Class.")
+    return cast("Callable[[], Any]", found)
+
+
+def link_style(settings: Settings) -> LinkStyle:
+    """Return where links of the site point, and in which form."""
+    url_style = cast("UrlStyle", settings.site.url_style)
+    return LinkStyle(base_url=settings.site.base_url, url_style=url_style)
+
+
+def make_chunker(settings: Settings) -> Chunker:
+    """Return the chunker of the settings; a size that was not set is the chunker's own.
+
+    Raises :class:`~ragctl.errors.SettingsError` naming size and overlap where they cannot work.
+    """
+    from ragctl.stages.chunk.fixed import FixedChunker
+    from ragctl.stages.chunk.structured import StructuredChunker
+    from ragctl.stages.chunk.window import WindowChunker
+
+    chunking = settings.chunking
+    given = {
+        name: value
+        for name, value in (("size", chunking.size), ("overlap", chunking.overlap))
+        if settings.origin(f"chunking.{name}") != "default"
+    }
+    if chunking.chunker == "fixed":
+        return FixedChunker(**given)
+    if chunking.chunker == "window":
+        return WindowChunker(**given)
+    if chunking.size < 1 or not 0 <= chunking.overlap < chunking.size:
+        raise SettingsError(
+            f"passages of size {chunking.size} with overlap {chunking.overlap} cannot be cut",
+            hint="chunking.size must be at least 1, chunking.overlap at least 0 and smaller.",
+        )
+    return StructuredChunker(size=chunking.size)
