@@ -1,4 +1,4 @@
--- The k passages nearest to a vector, best first: an exact scan over some tracks or all.
+-- The k passages nearest to a vector, best first: an exact scan, of some tracks and pages or all.
 SELECT row_number() OVER (ORDER BY nearest.distance, c.id)::int AS n, c.id AS chunk_id, c.ref, c.url,
        p.title, c.track, c.section,
        CASE WHEN c.anchor_lands IS NOT FALSE THEN c.anchor END AS anchor,
@@ -10,7 +10,8 @@ FROM (
     SELECT id, distance
     FROM (SELECT id, embedding <=> %(vector)s AS distance
           FROM chunks
-          WHERE %(tracks)s::text[] IS NULL OR track = ANY (%(tracks)s::text[])
+          WHERE (%(tracks)s::text[] IS NULL OR track = ANY (%(tracks)s::text[]))
+            AND (%(pages)s::text[] IS NULL OR url = ANY (%(pages)s::text[]))
           OFFSET 0) AS scan
     ORDER BY distance, id
     LIMIT %(k)s

@@ -27,6 +27,8 @@ from ragctl.records import (
 )
 from ragctl.stages.chunk.halves import halves
 from ragctl.stages.embed import content_hash, embed, embedded_text
+from ragctl.stages.names import RULES_VERSION as NAMES_VERSION
+from ragctl.stages.names import name_words, names_in
 
 Vectored = EmbeddedChunk | RefusedChunk
 DEPTH = 3
@@ -166,7 +168,7 @@ def changed_files(
 def _is_same(page: StoredPage, source: SourceFile, data: bytes, options: IngestOptions) -> bool:
     return (
         page.sha256 == hashlib.sha256(data).hexdigest()
-        and page.parsed_with == options.parser.signature
+        and page.parsed_with == _signature(options.parser)
         and page.refused == 0
         and page.source_path == source.path
         and page.is_landing == source.is_landing
@@ -310,11 +312,20 @@ def store_page(embedded: EmbeddedPage, database: Database, parser: Parser, ledge
     ledger.stored(embedded.page)
 
 
+def _signature(parser: Parser) -> str:
+    """Name all rules that a stored page came by: another version of any has it stored anew."""
+    return f"{parser.signature} names/{NAMES_VERSION}"
+
+
+def _naming(text: str) -> tuple[Sequence[str], str]:
+    return names_in(text), name_words(text)
+
+
 def _write(embedded: EmbeddedPage, database: Database, parser: Parser) -> None:
     page_id = database.pages.store(
-        embedded.page, parsed_with=parser.signature, refused=embedded.refused
+        embedded.page, parsed_with=_signature(parser), refused=embedded.refused
     )
-    database.chunks.replace(page_id, embedded.passages)
+    database.chunks.replace(page_id, embedded.passages, naming=_naming)
 
 
 def rebuild(
@@ -345,6 +356,7 @@ def rebuild(
             _write(_from_cache(page, chunks, cache.known), database, options.parser)
             ledger.stored(page)
         database.pages.renumber()
+        database.chunks.refresh_terms()
 
 
 def _from_cache(
@@ -385,7 +397,7 @@ def remove_gone(
     options: IngestOptions,
     ledger: Ledger,
 ) -> None:
-    """Remove stored pages whose file is gone from the covered part, and number the rest.
+    """Remove stored pages whose file is gone from the covered part; number the rest, count terms.
 
     Where more than half of a track would go and that was not allowed, its pages stay and are
     reported. A page that was renamed is not gone: its text lives on under another address.
@@ -402,6 +414,7 @@ def remove_gone(
         if gone:
             database.pages.remove([page.url for page in gone])
         database.pages.renumber()
+        database.chunks.refresh_terms()
     for page in gone:
         ledger.removed(page)
 

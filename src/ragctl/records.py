@@ -181,11 +181,15 @@ class IndexIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question on its way to the passages; no tracks means all of them."""
+    """A question on its way to the passages; no tracks and no pages mean all of them.
+
+    ``vector`` is empty where the question was not embedded; ``pages`` are addresses.
+    """
 
     text: str
     vector: Vector
     tracks: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
     k: int = 5
 
 
@@ -193,7 +197,8 @@ class Query:
 class Hit:
     """A passage that was found: ``n`` counts from 1 in the order of ``score``, best first.
 
-    ``vector_score`` is the cosine similarity, -1 to 1; ``keyword_score`` is ``None`` where no
+    ``vector_score`` is the cosine similarity, -1 to 1, ``None`` where the question was not
+    embedded; ``keyword_score`` is the share of the best keyword score, 0 to 1, ``None`` where no
     keyword search took part.
     """
 
@@ -210,7 +215,7 @@ class Hit:
     end_char: int
     source_path: str
     score: float
-    vector_score: float
+    vector_score: float | None
     keyword_score: float | None = None
 
 
@@ -579,7 +584,7 @@ class TracedHit:
     ref: str
     section: str | None
     score: float
-    vector_score: float
+    vector_score: float | None
     keyword_score: float | None
     in_prompt: bool
     cited: bool

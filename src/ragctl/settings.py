@@ -139,6 +139,11 @@ class ChunkingSettings:
 class RetrievalSettings:
     """How passages are found."""
 
+    mode: str = _setting(
+        "hybrid",
+        "what finds passages: hybrid, vector (the nearest alone) or keyword (needs no model)",
+        choices=("hybrid", "vector", "keyword"),
+    )
     k: int = _setting(5, "passages for an answer", minimum=1, maximum=100)
 
 

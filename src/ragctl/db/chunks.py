@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from psycopg.rows import class_row, dict_row, scalar_row
 
 from ragctl.db.connect import Connection
+from ragctl.db.search import VectorRetriever
 from ragctl.db.statements import statement
 from ragctl.db.values import from_database, to_database
 from ragctl.records import (
@@ -23,7 +24,14 @@ _TYPES = (
     *("text", "text", "text", "text", "vector"),  # track, url, section, body, embedding
     *("int4", "int4", "text", "text", "text"),  # page_id, position, ref, anchor, breadcrumb
     *("int4", "int4", "text"),  # start_char, end_char, content_hash
+    *("text[]", "text"),  # names, name_words
 )
+Naming = Callable[[str], tuple[Sequence[str], str]]
+"""Returns the exact names in a text, and the words that they are made of."""
+
+
+def _unnamed(_text: str) -> tuple[Sequence[str], str]:
+    return (), ""
 
 
 class Chunks:
@@ -32,13 +40,17 @@ class Chunks:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def replace(self, page_id: int, passages: Iterable[EmbeddedChunk]) -> None:
-        """Store the passages of one page in place of those it had."""
+    def replace(
+        self, page_id: int, passages: Iterable[EmbeddedChunk], *, naming: Naming = _unnamed
+    ) -> None:
+        """Store the passages of one page, with their names, in place of those it had."""
         self._connection.execute(statement("chunks/delete_of_page"), {"page_id": page_id})
         with self._connection.cursor().copy(statement("chunks/copy")) as copy:
             copy.set_types(_TYPES)
             for passage in passages:
                 chunk = passage.chunk
+                heading = chunk.breadcrumb or chunk.section or ""
+                names, name_words = naming(f"{heading}\n\n{chunk.body}")
                 copy.write_row(
                     (
                         chunk.track,
@@ -54,8 +66,16 @@ class Chunks:
                         chunk.start_char,
                         chunk.end_char,
                         passage.content_hash,
+                        list(names),
+                        name_words,
                     )
                 )
+
+    def refresh_terms(self) -> None:
+        """Count anew in how many passages each term occurs, where passages came or went."""
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            if cursor.execute(statement("terms/are_stale")).fetchone():
+                cursor.execute(statement("terms/refresh"))
 
     def mark_links(self, *, dead: Sequence[tuple[str, str]] | None) -> None:
         """Note that all anchors but ``dead`` (address, anchor) land; ``None``: none was checked."""
@@ -103,10 +123,4 @@ class Chunks:
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return the ``query.k`` passages with the highest cosine similarity, best first."""
-        values = {
-            "vector": to_database(query.vector),
-            "tracks": list(query.tracks) or None,
-            "k": query.k,
-        }
-        with self._connection.cursor(row_factory=class_row(Hit)) as cursor:
-            return tuple(cursor.execute(statement("chunks/nearest"), values))
+        return VectorRetriever(self._connection).retrieve(query)

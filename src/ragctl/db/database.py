@@ -14,6 +14,7 @@ from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
+from ragctl.db.search import HybridRetriever, KeywordRetriever, NamesAsked, TermShares, VectorRetriever
 from ragctl.db.traces import Traces
 from ragctl.errors import ContentError, SchemaMismatch
 from ragctl.records import EmbeddingIdentity
@@ -52,6 +53,19 @@ class Database:
             )
         register_vectors(connection, url)
         return cls(connection, url)
+
+    def retriever(
+        self, mode: str, *, names_asked: NamesAsked
+    ) -> VectorRetriever | KeywordRetriever | HybridRetriever:
+        """Return what finds passages in a mode: ``hybrid``, ``vector`` or ``keyword``."""
+        if mode == "vector":
+            return VectorRetriever(self._connection)
+        by_words = KeywordRetriever if mode == "keyword" else HybridRetriever
+        return by_words(self._connection, names_asked=names_asked)
+
+    def term_shares(self, *, names_asked: NamesAsked) -> TermShares:
+        """Return what takes keyword scores apart."""
+        return TermShares(self._connection, names_asked=names_asked)
 
     def embedding_cache(self, identity: EmbeddingIdentity) -> EmbeddingCache:
         """Return the vectors known for one embedding model."""

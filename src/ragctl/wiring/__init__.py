@@ -29,6 +29,7 @@ from ragctl.wiring.places import (
     settings_files,
     user_settings_path,
 )
+from ragctl.wiring.search import make_retriever, make_term_shares
 from ragctl.wiring.stages import (
     link_style,
     make_chunker,
@@ -50,6 +51,8 @@ __all__ = [
     "make_generator",
     "make_ollama",
     "make_parser",
+    "make_retriever",
+    "make_term_shares",
     "migrate_database",
     "offline_model_state",
     "ollama_address",

@@ -16,9 +16,7 @@ from ragctl.stages.parse.edits import Edit
 _SVG = re.compile(r"<(?i:(/?)svg)(?![\w.-])([^<>]*+)>")
 _COMMENT_END = re.compile(r"-->")
 # What an SVG that is never closed may still take along: tags, and short text inside them.
-_TAGS = re.compile(
-    r"(?:\s*+</?[A-Za-z](?:[^<>\n]|\n(?![ \t]*\n))*+>(?:[^<>\n]{1,200}+(?=</))?+)*+"
-)
+_TAGS = re.compile(r"(?:\s*+</?[A-Za-z](?:[^<>\n]|\n(?![ \t]*\n))*+>(?:[^<>\n]{1,200}+(?=</))?+)*+")
 _RAW = re.compile(r"<(?i:(script|style))(?![\w.-])[^<>]*+>")
 _RAW_END = re.compile(r"</(?i:(script|style))\s*+>")
 _LIQUID_COMMENT = re.compile(r"\{%-?\s*+(end)?comment\s*+-?%\}")
