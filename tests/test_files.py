@@ -139,11 +139,11 @@ def test_names_with_newlines_and_foreign_bytes_are_read(tmp_path: Path) -> None:
 
 
 def test_files_that_look_like_pages_are_mentioned(tmp_path: Path) -> None:
-    make(tmp_path, "a.md", "b.rst", "c.pdf")
+    make(tmp_path, "a.md", "b.rst", "c.html")
     os.mkfifo(tmp_path / "pipe.md")
     notes = reasons(find(tmp_path))
     assert notes["b.rst"] == (".rst files are not read", False)
-    assert notes["c.pdf"] == (".pdf files are not read", True)
+    assert notes["c.html"] == (".html files are not read", True)
     assert notes["pipe.md"] == ("not a regular file", False)
 
 

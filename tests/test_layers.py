@@ -39,7 +39,7 @@ ONLY_IMPORTER = {
     "click": {"cli"},
     "rich": {"cli"},
 }
-STAGES_DO_WITHOUT = {"os", "time", "random", "subprocess", "socket", "pathlib", "io"}
+STAGES_DO_WITHOUT = {"os", "time", "random", "subprocess", "socket", "pathlib"}
 
 
 UNITS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import stat
@@ -15,7 +16,15 @@ from ragctl.records import ROOT_TRACK, LeftOut, SourceFile
 
 SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 _OTHER_PAGE_SUFFIXES = (".rst", ".adoc", ".asciidoc", ".org", ".ipynb")
-_ATTACHMENT_SUFFIXES = (".html", ".htm", ".pdf")
+_ATTACHMENT_SUFFIXES = (".html", ".htm")
+_PDF = ".pdf"
+
+
+def page_suffixes() -> tuple[str, ...]:
+    """Return the suffixes of files that are read: PDF only where the extra ``pdf`` is installed."""
+    return (*SUFFIXES, _PDF) if importlib.util.find_spec("pypdf") else SUFFIXES
+
+
 _SKIPPED_FOLDERS = frozenset(("node_modules",))
 _LIKELY_FOLDERS = (
     "src/content",
@@ -180,6 +189,7 @@ class _Walk:
 
     root: Path
     patterns: tuple[re.Pattern[str], ...]
+    suffixes: tuple[str, ...] = field(default_factory=page_suffixes)
     files: list[_File] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     excluded: int = 0
@@ -221,29 +231,32 @@ class _Walk:
     def _is_excluded(self, path: str, entry: os.DirEntry[str]) -> bool:
         if not any(pattern.match(_clean(path)) for pattern in self.patterns):
             return False
-        if entry.is_dir(follow_symlinks=False) or _suffix(entry.name) in SUFFIXES:
+        if entry.is_dir(follow_symlinks=False) or _suffix(entry.name) in self.suffixes:
             self.excluded += 1
             self._leave_out(path, "excluded", intended=True)
         return True
 
     def _entry(self, file: Path, path: str, *, is_link: bool) -> None:
         suffix = _suffix(file.name)
+        is_page = suffix in self.suffixes
         if is_link:
             target = _resolved(file)
             if target is None:
-                if suffix in SUFFIXES or not suffix:
+                if is_page or not suffix:
                     self._leave_out(path, "symbolic link leads nowhere, or to itself")
                 return
             if target.is_dir():
                 self._links.append((file, path))
                 return
-            if suffix in SUFFIXES and not target.is_relative_to(self.root):
+            if is_page and not target.is_relative_to(self.root):
                 self._leave_out(path, "symbolic link leaves the content root")
                 return
-        if suffix in SUFFIXES:
+        if is_page:
             self._page(file, path)
         elif suffix in _OTHER_PAGE_SUFFIXES:
             self._leave_out(path, f"{suffix} files are not read")
+        elif suffix == _PDF:
+            self._leave_out(path, "PDF, read where the extra pdf is installed", intended=True)
         elif suffix in _ATTACHMENT_SUFFIXES:
             self._leave_out(path, f"{suffix} files are not read", intended=True)
 
@@ -314,7 +327,8 @@ def _addressed(walk: _Walk) -> tuple[list[SourceFile], list[LeftOut]]:
     for file in files:
         folder, _, name = _clean(file.path).rpartition("/")
         is_index = _introduces(_stem(name), folder, introduced)
-        address = folder if is_index else f"{folder}/{_stem(name)}".lstrip("/")
+        shown = name if _suffix(name) == _PDF else _stem(name)
+        address = folder if is_index else f"{folder}/{shown}".lstrip("/")
         url = unicodedata.normalize("NFC", f"/{address}")
         path = _clean(file.path)
         if url in taken:

@@ -201,9 +201,8 @@ class Ledger:
 
 def is_empty(page: Page) -> bool:
     """Tell whether a page's file holds nothing but front matter and blank lines."""
-    return page.size_bytes == 0 or all(
-        removal.kind in ("front_matter", "blank") for removal in page.removals
-    )
+    kinds = {removal.kind for removal in page.removals}
+    return page.size_bytes == 0 or (bool(kinds) and kinds <= {"front_matter", "blank"})
 
 
 def _track_of(path: str) -> str:

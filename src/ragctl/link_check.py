@@ -111,8 +111,8 @@ class _BuiltSite:
             yield from (self._dead(link, "page missing", hint) for link in links)
             return
         anchored = [link for link in links if link.anchor]
-        if not anchored:
-            return
+        if not anchored or file.lower().endswith(".pdf"):
+            return  # a viewer opens a PDF at #page=N, whatever is in it
         page = read_page(_text_of(self._dist / file))
         by_label = {_letters(text): anchor for text, anchor in reversed(page.headings) if anchor}
         by_label.pop("", None)

@@ -10,6 +10,7 @@ import pytest
 
 from ragctl.db.connect import connect
 from tests.ollama_server import Handler, OllamaServer, Reply, Request, embeddings
+from tests.pdf import make_pdf
 from tests.program import Program
 
 Rows = list[tuple[object, ...]]
@@ -464,3 +465,16 @@ def test_a_rebuild_sets_a_foreign_table_aside(ragctl: Program, site: Path, empty
     assert ragctl("ingest", str(site), "--rebuild").code == 0
     assert _rows(empty_url, "SELECT id FROM before_ragctl.chunks") == [(7,)]
     assert ragctl("ask", "How?").code == 0
+
+
+def test_a_pdf_is_read_by_its_pages_and_one_without_text_is_reported(
+    ragctl: Program, site: Path, empty_url: str
+) -> None:
+    (site / "design/paper.pdf").write_bytes(make_pdf(["Leases expire by the server's clock."]))
+    (site / "design/scan.pdf").write_bytes(make_pdf([""]))
+    done = ragctl("ingest", str(site))
+    assert done.code == 1
+    assert "LEFT OUT design/scan.pdf" in done.err
+    stored = _rows(empty_url, "SELECT section, anchor FROM chunks WHERE url = '/design/paper.pdf'")
+    assert stored == [("Page 1", "page=1")]
+    assert ragctl("audit", "passages").code == 0

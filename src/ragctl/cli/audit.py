@@ -148,8 +148,8 @@ def _audit(database: Database, page: StoredPage, root: str | None, report: _Repo
 
 
 def _bytes(root: str | None, source_path: str) -> bytes | None:
-    if root is None:
-        return None
+    if root is None or source_path.lower().endswith(".pdf"):
+        return None  # of a PDF there are no lines to compare
     try:
         return (Path(root) / source_path).read_bytes()
     except OSError:

@@ -56,7 +56,7 @@ def link_to(style: LinkStyle, url: str, source_path: str, anchor: str | None = N
 
 def page_path(url: str, *, style: UrlStyle, is_index: bool = False) -> str:
     """Return a page's path below the site in one of the styles, not encoded."""
-    if style == "plain":
+    if style == "plain" or url.lower().endswith(".pdf"):
         return url
     folder = url.rstrip("/")
     if style == "slash":

@@ -19,6 +19,7 @@ from ragctl.stages.parse.headings import heading_edits, read_headings
 from ragctl.stages.parse.markup import markup_edits
 from ragctl.stages.parse.opaque import opaque_edits
 from ragctl.stages.parse.order import reading_order, stem_of
+from ragctl.stages.parse.pdf import parse_pdf
 from ragctl.stages.parse.slugs import GitHubSlugger, slug
 
 __all__ = ["GitHubSlugger", "MarkdownParser", "parse", "slug"]
@@ -37,7 +38,9 @@ class MarkdownParser:
         self.signature = f"{RULES_VERSION}/{slugs}"
 
     def parse(self, source: SourceFile, data: bytes) -> Page:
-        """Return the page of a file; see :func:`parse`."""
+        """Return the page of a file; see :func:`parse` and :func:`~.pdf.parse_pdf`."""
+        if source.path.lower().endswith(".pdf"):
+            return parse_pdf(source, data)
         return parse(source, data, slugger=self._slugger)
 
 
