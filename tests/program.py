@@ -18,12 +18,12 @@ from ragctl.cli.main import main
 PAGES = {
     "design/_index.md": "---\ntitle: System design\n---\nAll about systems.\n",
     "design/01-buckets.md": (
-        "---\ntitle: Rate limiter\n---\nIntroduction to limits.\n\n## The token bucket\n\n"
+        "---\ntitle: Rate limiter\n---\n## The token bucket\n\n"
         "The token bucket refills lazily, when a request arrives.\n"
     ),
     "design/02-queues.md": (
         "# Queues\n\nA queue holds work until somebody is free to do it.\n\n"
-        "## Overload\n\nA full queue refuses new work at once.\n"
+        "A full queue refuses new work at once.\n"
     ),
     "kernel/10-rcu.md": "---\ntitle: RCU\n---\nReaders never wait for writers.\n",
     "kernel/11-draft.md": "---\ntitle: Draft\ndraft: true\n---\nNot ready yet.\n",

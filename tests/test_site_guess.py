@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.site_guess import SiteGuess, guess_site
+from ragctl.site_guess import JEKYLL_EXCLUDE, SiteGuess, guess_site
 
 GENERATORS = {
     "Hugo": (
@@ -60,10 +60,14 @@ GENERATORS = {
         ),
     ),
     "Jekyll": (
-        {"_config.yml": "url: https://j.example\nbaseurl: /b\n", "guides/a.md": "x"},
+        {
+            "_config.yml": "url: https://j.example\nbaseurl: /b\n",
+            "guides/a.md": "x",
+            "vendor/b.md": "x",
+        },
         SiteGuess(
             generator="Jekyll", root=".", base_url="https://j.example/b", url_style="html",
-            tracks=("guides",), evidence="_config.yml",
+            tracks=("guides",), exclude=JEKYLL_EXCLUDE, evidence="_config.yml",
         ),
     ),
     "no generator": (

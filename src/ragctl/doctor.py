@@ -5,6 +5,7 @@ Looking changes nothing: no server is made for the first time, no table, no mode
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -89,6 +90,14 @@ def _settings(environ: Mapping[str, str], folder: Path) -> Iterator[Check]:
 def _data_directory(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     directory = wiring.data_directory(settings, environ)
     existing = next(place for place in (directory, *directory.parents) if place.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
+        yield Check(
+            name="data directory",
+            outcome="fail",
+            message=f"{directory} cannot be made or written",
+            fix="Set RAGCTL_DATA_DIR to a folder of yours.",
+        )
+        return
     free = shutil.disk_usage(existing).free
     shown = f"{directory}, {free / 1e9:.1f} GB free"
     if free < LEAST_FREE_BYTES:
@@ -216,7 +225,7 @@ def _embedding(settings: Settings, found: _Found) -> Iterator[Check]:
 def _writing(settings: Settings, found: _Found) -> Iterator[Check]:
     generator = wiring.make_generator(settings)
     fix = ""
-    if generator.reason:
+    if generator.reason and settings.generation.provider != "extractive":
         pull = f"ollama pull {settings.generation.model}"
         fix = pull if found.ollama_models is not None else f"ollama serve, then {pull}"
     yield Check(

@@ -28,11 +28,13 @@ from ragctl.records import (
 from ragctl.stages.chunk.halves import halves
 from ragctl.stages.embed import content_hash, embed, embedded_text
 from ragctl.stages.names import RULES_VERSION as NAMES_VERSION
-from ragctl.stages.names import name_words, names_in
+from ragctl.stages.names import names_of
 
 Vectored = EmbeddedChunk | RefusedChunk
+SPLIT_FOR = ("too_long", "not_finite")
 DEPTH = 3
 ATTEMPTS = 16
+GROUP_PAGES, GROUP_BYTES = 64, 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,8 @@ def changed_files(
         if page is None or options.rebuild or not _is_same(page, source, data, options):
             yield source, data
             continue
+        if page.passages == 0 and not page.is_landing:
+            ledger.still_silent(options.parser.parse(source, data))
         if (page.size_bytes, page.mtime_ns) != (source.size_bytes, source.mtime_ns):
             database.pages.touch(page.id, size_bytes=source.size_bytes, mtime_ns=source.mtime_ns)
         ledger.unchanged(source)
@@ -212,8 +216,8 @@ def with_vectors(
     embedder: Embedder,
     options: IngestOptions,
     ledger: Ledger,
-) -> Iterator[EmbeddedPage]:
-    """Yield pages as soon as all of their passages were embedded, in order.
+) -> Iterator[Sequence[EmbeddedPage]]:
+    """Yield pages as soon as all of their passages were embedded, in order, a batch's together.
 
     Passages of several pages share a batch; new vectors are remembered as they come, so that an
     interrupted run never pays twice.
@@ -241,12 +245,12 @@ def with_vectors(
             slots = [splitter.smaller(result) for result in batch.results]
             ready.extend(slots)
             ledger.embedded(chain.from_iterable(slots), computed={*batch.computed, *splitter.made})
-            yield from _finished(waiting, ready)
-        yield from _finished(waiting, ready)
+            yield _finished(waiting, ready)
+        yield _finished(waiting, ready)
 
 
 class _Splitter:
-    """Embeds in smaller pieces what the model refused as too long.
+    """Embeds in smaller pieces what the model refused for its text.
 
     A piece that is refused is cut again, three times at most, and a run spends no more than
     ``ATTEMPTS`` refused requests on this: what still does not fit stays refused.
@@ -260,7 +264,7 @@ class _Splitter:
 
     def smaller(self, result: Vectored, depth: int = 0) -> tuple[Vectored, ...]:
         """Return the pieces of a refused passage, or the result as it is."""
-        if not isinstance(result, RefusedChunk) or result.reason != "too_long":
+        if not isinstance(result, RefusedChunk) or result.reason not in SPLIT_FOR:
             return (result,)
         pair = halves(result.chunk) if depth < DEPTH and self._attempts > 0 else None
         if pair is None:
@@ -288,28 +292,42 @@ class _Splitter:
 
 def _finished(
     waiting: deque[tuple[Page, int]], ready: list[tuple[Vectored, ...]]
-) -> Iterator[EmbeddedPage]:
-    while waiting and waiting[0][1] <= len(ready):
+) -> list[EmbeddedPage]:
+    """Take the pages whose passages are all ready, and these, out of the queues."""
+    finished, begin = [], 0
+    while waiting and waiting[0][1] <= len(ready) - begin:
         page, count = waiting.popleft()
-        slots, ready[:count] = ready[:count], []
-        yield _numbered(page, [result for slot in slots for result in slot])
+        slots, begin = ready[begin : begin + count], begin + count
+        finished.append(_numbered(page, [result for slot in slots for result in slot]))
+    del ready[:begin]
+    return finished
 
 
 def _numbered(page: Page, results: Sequence[Vectored]) -> EmbeddedPage:
     """Return a page whose passages are counted anew: one may have become several."""
     passages = tuple(
-        replace(result, chunk=replace(result.chunk, position=position))
+        result
+        if result.chunk.position == position
+        else replace(result, chunk=replace(result.chunk, position=position))
         for position, result in enumerate(results)
         if isinstance(result, EmbeddedChunk)
     )
     return EmbeddedPage(page=page, passages=passages, refused=len(results) - len(passages))
 
 
-def store_page(embedded: EmbeddedPage, database: Database, parser: Parser, ledger: Ledger) -> None:
-    """Write a page and its passages in one transaction."""
+def store_pages(
+    embedded: Sequence[EmbeddedPage], database: Database, parser: Parser, ledger: Ledger
+) -> None:
+    """Write pages and their passages in one transaction: each of them whole or not at all.
+
+    What was embedded together is written together: a commit waits for the disk.
+    """
+    if not embedded:
+        return
     with ledger.timed("store"), database.transaction():
         _write(embedded, database, parser)
-    ledger.stored(embedded.page)
+    for stored in embedded:
+        ledger.stored(stored.page)
 
 
 def _signature(parser: Parser) -> str:
@@ -318,14 +336,15 @@ def _signature(parser: Parser) -> str:
 
 
 def _naming(text: str) -> tuple[Sequence[str], str]:
-    return names_in(text), name_words(text)
+    found = names_of(text)
+    return found.names, found.words
 
 
-def _write(embedded: EmbeddedPage, database: Database, parser: Parser) -> None:
-    page_id = database.pages.store(
-        embedded.page, parsed_with=_signature(parser), refused=embedded.refused
-    )
-    database.chunks.replace(page_id, embedded.passages, naming=_naming)
+def _write(embedded: Sequence[EmbeddedPage], database: Database, parser: Parser) -> None:
+    pages = [(each.page, each.refused) for each in embedded]
+    page_ids = database.pages.store_all(pages, parsed_with=_signature(parser))
+    passages = {page_id: each.passages for page_id, each in zip(page_ids, embedded, strict=True)}
+    database.chunks.replace_all(passages, naming=_naming)
 
 
 def rebuild(
@@ -343,20 +362,37 @@ def rebuild(
     First every passage is embedded into the cache while readers still see the old index; then
     one transaction empties the tables and fills them from the cache, without a model.
     """
-    made = {page.page.url for page in with_vectors(pages, database, embedder, options, ledger)}
+    batches = with_vectors(pages, database, embedder, options, ledger)
+    made = {embedded.page.url for batch in batches for embedded in batch}
     cache = database.embedding_cache(identity.embedding)
     with ledger.timed("store"), database.transaction():
         database.pages.remove_all()
         record_identity(database, options.root, identity)
-        for source in sources:
-            if source.url not in made:
-                continue
-            page = options.parser.parse(source, read(source))
-            chunks = () if page.is_landing else chunker.chunk(page)
-            _write(_from_cache(page, chunks, cache.known), database, options.parser)
-            ledger.stored(page)
+        for group in _grouped(source for source in sources if source.url in made):
+            parsed = [options.parser.parse(source, read(source)) for source in group]
+            embedded = [
+                _from_cache(page, () if page.is_landing else chunker.chunk(page), cache.known)
+                for page in parsed
+            ]
+            _write(embedded, database, options.parser)
+            for page in parsed:
+                ledger.stored(page)
         database.pages.renumber()
         database.chunks.refresh_terms()
+
+
+def _grouped(sources: Iterable[SourceFile]) -> Iterator[list[SourceFile]]:
+    """Yield files in groups that fit into memory: few large ones, or many small ones."""
+    group: list[SourceFile] = []
+    size_bytes = 0
+    for source in sources:
+        group.append(source)
+        size_bytes += source.size_bytes
+        if len(group) >= GROUP_PAGES or size_bytes >= GROUP_BYTES:
+            yield group
+            group, size_bytes = [], 0
+    if group:
+        yield group
 
 
 def _from_cache(

@@ -106,12 +106,18 @@ class Ledger:
         self._paths[page.url] = page.source_path
         self._warnings.extend(page.warnings)
         if passages == 0 and not page.is_landing:
-            has_text = not is_empty(page)
-            reason = "no text left after parsing" if has_text else "empty page"
-            self._left_out.append(
-                LeftOut(path=page.source_path, reason=reason, intended=not has_text)
-            )
+            self._note_silence(page)
         self._advance(pages_parsed=1, passages_cut=passages)
+
+    def still_silent(self, page: Page) -> None:
+        """An unchanged page that gave no passages: told in every run, not only in the first."""
+        self._warnings.extend(page.warnings)
+        self._note_silence(page)
+
+    def _note_silence(self, page: Page) -> None:
+        has_text = not is_empty(page)
+        reason = "no text left after parsing" if has_text else "empty page"
+        self._left_out.append(LeftOut(path=page.source_path, reason=reason, intended=not has_text))
 
     def embedded(self, results: Iterable[Vectored], *, computed: Collection[str]) -> None:
         """Passages that came out of the embedder; ``computed`` are the hashes it worked on."""

@@ -6,12 +6,14 @@ transaction is open while a model works, and every page is written whole or not 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from ragctl.db.database import Database
+from ragctl.errors import ModelMissing, ModelUnreachable
 from ragctl.indexing import (
     IngestOptions,
     agreed_identity,
@@ -23,7 +25,7 @@ from ragctl.indexing import (
     remove_gone,
     require_same_chunker,
     require_same_root,
-    store_page,
+    store_pages,
     with_vectors,
 )
 from ragctl.ledger import Ledger
@@ -31,19 +33,36 @@ from ragctl.protocols import Chunker, Embedder, Generator, Parser, Retriever
 from ragctl.records import (
     Answer,
     Attempt,
+    Citation,
     Draft,
     Hit,
     IngestProgress,
     IngestSummary,
     LeftOut,
     LinkStyle,
+    Problem,
     Prompt,
     Query,
     SourceFile,
+    StoredPage,
     Timings,
+    Vector,
 )
-from ragctl.stages.check import cite, find_problems, is_refusal
+from ragctl.stages.catalogue import Catalogue, recognise
+from ragctl.stages.check import cite, find_problems, is_refusal, with_support
+from ragctl.stages.claims import check_claims
+from ragctl.stages.links import link_to
 from ragctl.stages.render import render
+
+CATALOGUE_ROUTE = "catalogue"
+
+NOTHING_FOUND = Draft(
+    text="The passages do not cover this: none was found.",
+    route="none",
+    finish="stop",
+    written_by_model=False,
+)
+"""What is answered, without a model, where no passage was found."""
 
 Clock = Callable[[], float]
 """Seconds from any fixed point, as ``time.perf_counter`` gives them."""
@@ -54,12 +73,15 @@ class AnswerOptions:
     """How to answer: what to search, which prompt, how long it may be, where links point.
 
     ``budget_tokens`` bounds the prompt: the model's window less the room for the answer.
+    With ``words_will_do``, a question that cannot be embedded is answered by its words.
     """
 
     tracks: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
     k: int = 5
     template: str = "balanced"
     budget_tokens: int = 3584
+    words_will_do: bool = False
     links: LinkStyle = field(default_factory=LinkStyle)
 
 
@@ -107,8 +129,10 @@ def ingest(
                 rebuild(sources, pages, recorded, database, chunker, embedder, options, ledger)
             else:
                 record_identity(database, options.root, recorded)
-                for page in with_vectors(pages, database, embedder, options, ledger):
-                    store_page(page, database, options.parser, ledger)
+                for batch in with_vectors(pages, database, embedder, options, ledger):
+                    store_pages(batch, database, options.parser, ledger)
+        if recorded is not None:
+            record_identity(database, options.root, recorded)  # --moved, also without a change
         remove_gone(stored, database, options, ledger)
         held = [page for page in database.pages.all() if options.covers(page)]
         summary = ledger.summary(root=options.root, index=recorded, pages=held)
@@ -145,24 +169,26 @@ def answer(
     question: str,
     *,
     options: AnswerOptions,
-    embedder: Embedder,
+    embedder: Embedder | None,
     retriever: Retriever,
     generator: Generator,
     on_prompt: Callable[[Prompt], None],
     on_text: Callable[[str], None],
     clock: Clock,
 ) -> Answer:
-    """Answer a question from the passages nearest to it.
+    """Answer a question from the passages found for it; without an embedder, by its words.
 
     The prompt goes to ``on_prompt`` before it is sent, the answer's text to ``on_text`` piece by
-    piece as it is written. Raises
+    piece as it is written; no model is asked where no passage was found. Raises
     :class:`~ragctl.errors.ModelError` where a model cannot be used; an answer that broke off is
     returned, marked ``torn``.
     """
     began = clock()
-    vector = embedder.embed([question], purpose="query")[0]
-    embedded = clock()
-    query = Query(text=question, vector=vector, tracks=options.tracks, k=options.k)
+    vector, unreached = embedded(question, embedder, words_will_do=options.words_will_do)
+    vectored = clock()
+    query = Query(
+        text=question, vector=vector, tracks=options.tracks, pages=options.pages, k=options.k
+    )
     passages = retriever.retrieve(query)
     searched = clock()
     prompt = render(
@@ -170,17 +196,114 @@ def answer(
     )
     on_prompt(prompt)
     asked = clock()
-    draft = generator.generate(prompt, on_text=on_text)
+    if passages:
+        draft = generator.generate(prompt, on_text=on_text)
+    else:
+        draft = NOTHING_FOUND
+        on_text(draft.text)
     ended = clock()
     timings = Timings(
-        embed=(embedded - began) * 1000,
-        search=(searched - embedded) * 1000,
+        embed=(vectored - began) * 1000,
+        search=(searched - vectored) * 1000,
         prefill=draft.prefill_ms,
         decode=draft.decode_ms,
         total=(ended - began) * 1000,
     )
     attempt = Attempt(route=draft.route, outcome=draft.finish, ms=(ended - asked) * 1000)
-    return checked(question, draft, prompt, passages, options, timings, attempt)
+    found = checked(question, draft, prompt, passages, options, timings, attempt)
+    return replace(found, problems=(*unreached, *found.problems))
+
+
+def look_up(
+    question: str,
+    catalogue: Catalogue,
+    *,
+    options: AnswerOptions,
+    on_text: Callable[[str], None],
+    clock: Clock,
+) -> Answer | None:
+    """Answer a question about the site itself from its list of pages, before stage 5.
+
+    No model is asked and nothing is searched. ``None`` where the question is about something
+    else: then it is one for :func:`answer`.
+    """
+    began = clock()
+    found = recognise(question, catalogue)
+    if found is None:
+        return None
+    on_text(found.text)
+    total = (clock() - began) * 1000
+    return Answer(
+        question=question,
+        text=found.text,
+        refused=False,
+        degraded=False,
+        finish="stop",
+        citations=tuple(
+            _page_cited(n, page, options.links) for n, page in enumerate(found.pages, start=1)
+        ),
+        passages=(),
+        problems=(),
+        route=CATALOGUE_ROUTE,
+        attempts=(Attempt(route=CATALOGUE_ROUTE, outcome="stop", ms=total),),
+        prompt=Prompt(text="", question=question, template="none", passages=()),
+        prompt_tokens=None,
+        output_tokens=None,
+        timings=Timings(total=total),
+    )
+
+
+def _page_cited(n: int, page: StoredPage, links: LinkStyle) -> Citation:
+    return Citation(
+        n=n,
+        title=page.title,
+        url=page.url,
+        section=None,
+        anchor=None,
+        link=link_to(links, page.url, page.source_path),
+        source_path=page.source_path,
+        passages=(),
+    )
+
+
+def find_passages(
+    question: str,
+    *,
+    embedder: Embedder | None,
+    retriever: Retriever,
+    tracks: tuple[str, ...],
+    pages: tuple[str, ...],
+    k: int,
+    words_will_do: bool,
+) -> tuple[tuple[Hit, ...], tuple[Problem, ...]]:
+    """Return the passages for a question, best first, and what the reader must know of them."""
+    vector, unreached = embedded(question, embedder, words_will_do=words_will_do)
+    query = Query(text=question, vector=vector, tracks=tracks, pages=pages, k=k)
+    return retriever.retrieve(query), unreached
+
+
+def embedded(
+    question: str, embedder: Embedder | None, *, words_will_do: bool
+) -> tuple[Vector, tuple[Problem, ...]]:
+    """Return the vector of a question, empty where it was not embedded, and why it was not.
+
+    Raises :class:`~ragctl.errors.ModelError` where the model cannot be used, unless it is out of
+    reach and words will do.
+    """
+    if embedder is None:
+        return array("f"), ()
+    try:
+        return embedder.embed([question], purpose="query")[0], ()
+    except (ModelMissing, ModelUnreachable) as error:
+        if not words_will_do:
+            raise
+        return array("f"), (keyword_only(error.message),)
+
+
+def keyword_only(reason: str) -> Problem:
+    """Return what tells the reader that passages were found by words alone."""
+    message = f"Passages were found by their words alone: {reason}."
+    return Problem(code="keyword_only", message=message)
 
 
 def checked(
@@ -194,15 +317,20 @@ def checked(
 ) -> Answer:
     """Return what was written with its citations and problems: stage 8."""
     refused = is_refusal(draft.text)
+    claims = () if refused else check_claims(draft.text, prompt.passages)
+    sources = cite(draft.text, prompt.passages, links=options.links)
     return Answer(
         question=question,
         text=draft.text,
         refused=refused,
         degraded=not draft.written_by_model,
         finish=draft.finish,
-        citations=cite(draft.text, prompt.passages, links=options.links),
+        citations=with_support(sources, claims),
+        claims=claims,
         passages=tuple(passages),
-        problems=find_problems(draft, prompt, retrieved=len(passages), refused=refused),
+        problems=find_problems(
+            draft, prompt, retrieved=len(passages), refused=refused, claims=claims
+        ),
         route=draft.route,
         attempts=(attempt,),
         prompt=prompt,

@@ -220,6 +220,22 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TermShare:
+    """What a term of the question adds to the keyword score of a passage that holds it.
+
+    ``passages`` counts those that hold it, ``idf`` is its weight, ``share`` its part of the sum
+    before that is divided by the best one; ``is_name`` says that it is an exact name there.
+    """
+
+    chunk_id: int
+    term: str
+    passages: int
+    idf: float
+    share: float
+    is_name: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """The exact string sent to a model, and the passages numbered in it."""
 

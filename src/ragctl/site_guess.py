@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 LONGEST_FILE_BYTES = 1_000_000
+JEKYLL_EXCLUDE = ("_drafts", "_includes", "_layouts", "_site", "vendor", "node_modules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class SiteGuess:
     url_style: str = "plain"
     slugs: str = "github"
     tracks: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     evidence: str = ""
 
 
@@ -128,6 +130,7 @@ def _jekyll(folder: Path) -> SiteGuess | None:
         root=_string(values.get("source")) or ".",
         base_url=_address(f"{address}/{base}" if base else address),
         url_style="html",
+        exclude=JEKYLL_EXCLUDE,
         evidence="_config.yml",
     )
 
@@ -138,7 +141,10 @@ def _with_tracks(guess: SiteGuess, folder: Path) -> SiteGuess:
         tracks = sorted(
             path.name
             for path in root.iterdir()
-            if path.is_dir() and path.name[0] not in "._" and _has_markdown(path)
+            if path.is_dir()
+            and path.name[0] not in "._"
+            and path.name not in guess.exclude
+            and _has_markdown(path)
         )
     except OSError:
         tracks = []
@@ -149,6 +155,7 @@ def _with_tracks(guess: SiteGuess, folder: Path) -> SiteGuess:
         url_style=guess.url_style,
         slugs=guess.slugs,
         tracks=tuple(tracks),
+        exclude=guess.exclude,
         evidence=guess.evidence,
     )
 

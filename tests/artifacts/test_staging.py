@@ -315,7 +315,7 @@ def test_a_passage_that_only_stands_elsewhere_has_moved(pair: tuple[Build, Build
     one, other = pair
     file = one.root / "design/01-buckets.md"
     one.run("chunk", size=60)
-    file.write_text(file.read_text().replace("---\nIntro", f"---\n{'word ' * 11}\n\nIntro"))
+    file.write_text(file.read_text().replace("---\n## The", f"---\n{'word ' * 11}\n\n## The"))
     other.run("parse")
     other.run("chunk", size=60)
     kinds = {change.kind for change in _changes(compare(one.folder, other.folder), "passages")}

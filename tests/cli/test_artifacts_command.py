@@ -139,7 +139,7 @@ def test_a_model_that_fails_leaves_the_prompt_it_failed_on(
 def test_the_stages_go_on_from_the_files_without_a_database(
     build: Path, ragctl: Program, ollama: OllamaServer
 ) -> None:
-    by_database = ragctl("ask", "How does it refill?", "--json").document
+    by_database = ragctl("ask", "How does it refill?", "--mode", "vector", "--json").document
     ragctl.set(RAGCTL_DATABASE_URL="postgresql://127.0.0.1:1/nowhere")
     ollama.requests.clear()
     for stage in ("chunk", "embed", "index"):

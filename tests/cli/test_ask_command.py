@@ -287,3 +287,66 @@ def test_a_pipe_that_closes_early_ends_the_program_quietly(ingested: Program) ->
     )
     assert b"Traceback" not in done.stderr
     assert b"Exception" not in done.stderr
+
+
+def test_modes_differ_in_what_they_need_and_in_the_scores_they_have(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    for mode, has_vector, has_keyword in (
+        ("hybrid", True, True),
+        ("vector", True, False),
+        ("keyword", False, True),
+    ):
+        ollama.requests.clear()
+        document = ingested("ask", "How does a queue work?", "--mode", mode, "--json").document
+        assert document["passages"], mode
+        for passage in document["passages"]:
+            assert (passage["vector_score"] is not None) == has_vector
+            assert (passage["keyword_score"] is not None) == has_keyword
+        assert bool(ollama.requests_to("/api/embed")) == has_vector
+        assert "keyword_only" not in [problem["code"] for problem in document["problems"]]
+    assert ingested("ask", "How?", "--mode", "guess").code == 2
+
+
+def test_the_mode_is_a_setting(ingested: Program) -> None:
+    ingested.set(RAGCTL_RETRIEVAL__MODE="vector")
+    document = ingested("ask", "How does a queue work?", "--json").document
+    assert {passage["keyword_score"] for passage in document["passages"]} == {None}
+
+
+def test_without_the_embedding_model_words_find_the_passages_and_it_says_so(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ingested.set(OLLAMA_HOST="http://127.0.0.1:9")
+    done = ingested("ask", "When does the token bucket refill?")
+    assert done.code == 0, done.err
+    assert "refills lazily" in done.out
+    assert "found by their words alone" in done.err
+    document = ingested("ask", "When does the token bucket refill?", "--json").document
+    assert document["problems"][0]["code"] == "keyword_only"
+    assert document["passages"][0]["url"] == "/design/01-buckets"
+    assert ingested("ask", "How?", "--mode", "vector").code == 5
+
+
+def test_without_the_embedding_model_alone_a_model_still_writes(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ollama.on("/api/embed", Reply(status=404, document={"error": "model not found"}))
+    document = ingested("ask", "When does the token bucket refill?", "--json").document
+    assert document["route"] == "ollama/llama3"
+    assert [problem["code"] for problem in document["problems"]][:1] == ["keyword_only"]
+
+
+def test_pages_limit_what_is_searched_and_an_unknown_one_asks_no_model(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    flags = ("--page", "/kernel/10-rcu", "--page", "/design/02-queues", "--json")
+    for mode in ("hybrid", "vector"):
+        document = ingested("ask", "How?", "--mode", mode, *flags).document
+        found = {passage["url"] for passage in document["passages"]}
+        assert found == {"/kernel/10-rcu", "/design/02-queues"}
+    ollama.requests.clear()
+    done = ingested("ask", "How?", "--page", "/design/02-queue")
+    assert done.code == 2
+    assert "/design/02-queues" in done.err
+    assert ollama.requests == []

@@ -33,6 +33,7 @@ def refill():
 """
 URL = "/design/buckets"
 SOUND = """
+DELETE FROM chunks WHERE url = '/design/buckets' AND position > 0;
 UPDATE chunks SET start_char = 0, ref = url || '#c0', section = 'Buckets', anchor = 'buckets',
        end_char = (SELECT length(text) FROM pages WHERE id = page_id),
        body = (SELECT text FROM pages WHERE id = page_id)

@@ -55,7 +55,8 @@ def questions(ragctl: Program, site: Path, ollama: OllamaServer, tmp_path: Path)
 def test_figures_come_by_kind_and_overall_with_each_question(
     ragctl: Program, questions: Path
 ) -> None:
-    done = ragctl("eval", "retrieval", str(questions), "--json", "-k", "1")
+    flags = ("--json", "-k", "1", "--mode", "vector")
+    done = ragctl("eval", "retrieval", str(questions), *flags)
     assert done.code == 0, done.err
     document = done.document
     assert document["schema"] == "ragctl.eval_retrieval/1"
@@ -88,6 +89,24 @@ def test_the_table_has_a_line_a_kind_and_one_for_all(ragctl: Program, questions:
         "all",
     ]
     assert "characters/3" in done.err
+
+
+def test_modes_are_compared_line_by_line(ragctl: Program, questions: Path) -> None:
+    modes = ("--mode", "hybrid", "--mode", "vector", "--mode", "keyword")
+    done = ragctl("eval", "retrieval", str(questions), *modes)
+    assert done.code == 0, done.err
+    lines = [line.split() for line in done.out.splitlines() if line.strip()]
+    assert [line[0] for line in lines] == ["mode", "hybrid", "vector", "keyword"]
+    document = ragctl("eval", "retrieval", str(questions), *modes, "--json").document
+    assert document["mode"] == "hybrid"
+    assert [each["mode"] for each in document["modes"]] == ["hybrid", "vector", "keyword"]
+    assert document["modes"][0]["overall"] == document["overall"]
+
+
+def test_keywords_are_measured_without_a_model(ragctl: Program, questions: Path) -> None:
+    ragctl.set(OLLAMA_HOST="http://127.0.0.1:9")
+    assert ragctl("eval", "retrieval", str(questions), "--mode", "keyword").code == 0
+    assert ragctl("eval", "retrieval", str(questions)).code == 5
 
 
 def test_questions_are_embedded_as_questions(

@@ -210,7 +210,12 @@ def test_a_failed_rebuild_leaves_the_old_index_as_it_was(
     ollama.on("/api/embed", Reply(status=404, document={"error": "model 'x' not found"}))
     assert ragctl("ingest", str(site), "--rebuild").code == 5
     assert _rows(empty_url, "SELECT id, body FROM chunks ORDER BY id") == before
-    assert ragctl("ask", "x").code == 5  # the model, not the index
+    ollama.requests.clear()
+    asked = ragctl("ask", "Unheardof?")
+    assert asked.code == 0
+    assert "by their words alone" in asked.err
+    assert "none was found" in asked.out
+    assert ollama.requests_to("/api/chat") == []
 
 
 def test_another_chunk_size_is_refused_with_both_sizes(ragctl: Program, site: Path) -> None:
@@ -478,3 +483,47 @@ def test_a_pdf_is_read_by_its_pages_and_one_without_text_is_reported(
     stored = _rows(empty_url, "SELECT section, anchor FROM chunks WHERE url = '/design/paper.pdf'")
     assert stored == [("Page 1", "page=1")]
     assert ragctl("audit", "passages").code == 0
+
+
+def test_a_page_without_text_fails_every_run_until_it_has_some(
+    ragctl: Program, site: Path, ollama: OllamaServer
+) -> None:
+    (site / "kernel/20-chart.md").write_text("<svg><path d='M0'/></svg>\n", encoding="utf-8")
+    ragctl("ingest", str(site))
+    ollama.requests.clear()
+    again = ragctl("ingest", str(site))
+    assert again.code == 1
+    assert "LEFT OUT kernel/20-chart.md" in again.err
+    assert ollama.requests_to("/api/embed") == []
+    (site / "kernel/20-chart.md").write_text("A chart in words.\n")
+    assert ragctl("ingest", str(site)).code == 0
+
+
+def test_a_site_that_moved_is_recorded_also_where_no_page_changed(
+    ragctl: Program, site: Path, tmp_path: Path
+) -> None:
+    ragctl("ingest", str(site))
+    moved = tmp_path / "elsewhere"
+    site.rename(moved)
+    assert ragctl("ingest", str(moved)).code == 2
+    assert ragctl("ingest", str(moved), "--moved").code == 0
+    assert ragctl("ingest", str(moved)).code == 0
+
+
+def test_a_text_that_gives_no_numbers_costs_only_its_own_section(
+    ragctl: Program, site: Path, ollama: OllamaServer, empty_url: str
+) -> None:
+    def poisoned(request: Request) -> Reply:
+        if any("ODD-LINE" in text for text in request.inputs):
+            error = {"error": "failed to encode response: json: unsupported value: NaN"}
+            return Reply(status=500, document=error)
+        return embeddings(request)
+
+    ollama.on("/api/embed", poisoned)
+    (site / "kernel/20-bad.md").write_text("# Bad\n\nODD-LINE here.\n\n## Fine\n\nGood words.\n")
+    done = ragctl("ingest", str(site))
+    assert done.code == 1
+    assert "NO VECTOR kernel/20-bad.md (Bad)" in done.err
+    assert "NaN" in done.err
+    stored = _rows(empty_url, "SELECT section FROM chunks WHERE url = '/kernel/20-bad'")
+    assert stored == [("Fine",)]

@@ -110,7 +110,7 @@ def test_a_question_without_an_answer_is_recorded_with_how_far_it_came(
 
 def test_a_model_server_that_is_down_is_recorded(ingested: Program) -> None:
     ingested.set(OLLAMA_HOST="http://127.0.0.1:9")
-    assert ingested("ask", QUESTION).code == 5
+    assert ingested("ask", QUESTION, "--mode", "vector").code == 5
     assert ingested("trace", "list", "--json").document["traces"][0]["outcome"] == (
         "failed: model_unreachable"
     )

@@ -168,4 +168,4 @@ def test_a_retriever_gives_at_most_k_of_the_tracks_asked_for_best_first(
             assert [hit.n for hit in hits] == list(range(1, len(hits) + 1))
             assert [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
             assert not tracks or {hit.track for hit in hits} <= set(tracks)
-            assert all(-1.0001 <= hit.vector_score <= 1.0001 for hit in hits)
+            assert all(-1.0001 <= (hit.vector_score or 0.0) <= 1.0001 for hit in hits)

@@ -73,10 +73,18 @@ CREATE TABLE public.chunks (
     start_char integer NOT NULL,
     end_char integer NOT NULL,
     content_hash text NOT NULL,
-    anchor_lands boolean
+    anchor_lands boolean,
+    names text[] DEFAULT '{}'::text[] NOT NULL,
+    name_words text DEFAULT ''::text NOT NULL,
+    search tsvector GENERATED ALWAYS AS ((to_tsvector('english'::regconfig, translate(((((COALESCE(NULLIF(breadcrumb, ''::text), section, ''::text) || '
+'::text) || body) || '
+'::text) || name_words), '<>'::text, '  '::text)) || array_to_tsvector(names))) STORED NOT NULL
 );
 ALTER TABLE ONLY public.chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 COMMENT ON COLUMN public.chunks.anchor_lands IS 'Whether the anchor opens the section on the built site; null: not checked, or no anchor.';
+COMMENT ON COLUMN public.chunks.names IS 'Exact names in the passage, in small letters: as written, and joined without punctuation.';
+COMMENT ON COLUMN public.chunks.name_words IS 'The words that compound names are made of, so that they are found by a part.';
+COMMENT ON COLUMN public.chunks.search IS 'What keyword search looks in: words by their stem, and names whole.';
 CREATE SEQUENCE public.chunks_id_seq
     AS integer
     START WITH 1
@@ -196,6 +204,17 @@ CREATE TABLE public.spans (
     attributes jsonb NOT NULL
 );
 COMMENT ON TABLE public.spans IS 'The steps of a traced question, in order; start_ms counts from the beginning of the trace.';
+CREATE TABLE public.terms (
+    term text NOT NULL COLLATE pg_catalog."C",
+    chunks integer NOT NULL
+);
+COMMENT ON TABLE public.terms IS 'In how many passages each word or name of chunks.search occurs, as of the last ingest.';
+CREATE TABLE public.terms_counted (
+    only_row boolean DEFAULT true NOT NULL,
+    chunks integer NOT NULL,
+    last_id integer NOT NULL,
+    CONSTRAINT terms_counted_only_row_check CHECK (only_row)
+);
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
@@ -219,9 +238,14 @@ ALTER TABLE ONLY public.site
     ADD CONSTRAINT site_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.spans
     ADD CONSTRAINT spans_pkey PRIMARY KEY (trace_id, "position");
+ALTER TABLE ONLY public.terms_counted
+    ADD CONSTRAINT terms_counted_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY public.terms
+    ADD CONSTRAINT terms_pkey PRIMARY KEY (term);
 ALTER TABLE ONLY public.traces
     ADD CONSTRAINT traces_pkey PRIMARY KEY (id);
 CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
+CREATE INDEX chunks_search ON public.chunks USING gin (search) WITH (fastupdate=off);
 CREATE INDEX chunks_track ON public.chunks USING btree (track);
 CREATE INDEX pages_track ON public.pages USING btree (track, "position");
 CREATE INDEX traces_asked_at ON public.traces USING btree (asked_at);

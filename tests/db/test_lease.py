@@ -12,6 +12,7 @@ import pytest
 
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
+from ragctl.db.statements import statement
 from ragctl.errors import DatabaseBusy
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -86,3 +87,34 @@ def test_waiting_ends_when_the_other_has_ended(database: Database, connection: C
         pass
     assert len(told) == 1
     assert "elsewhere" in told[0]
+
+
+def _impatient(url: str) -> Connection:
+    """Connect so that waiting for a lock fails instead of hanging."""
+    connection = connect(url)
+    connection.execute("SET lock_timeout = '1s'")
+    return connection
+
+
+def test_a_second_ingest_is_told_at_once_also_while_the_first_writes(database: Database) -> None:
+    with (
+        database.ingesting(),
+        database.transaction(),
+        Database.over(_impatient(database.url), database.url) as second,
+        pytest.raises(DatabaseBusy, match="another ingest is at work"),
+        second.ingesting(),
+    ):
+        raise AssertionError("both hold the lease")
+
+
+def test_a_lease_is_renewed_during_a_long_transaction_but_not_taken(database: Database) -> None:
+    with _impatient(database.url) as other, database.ingesting(), database.transaction():
+        row = other.execute("SELECT owner FROM ingest_lease").fetchone()
+        assert row is not None
+        renewed = other.execute(
+            statement("ingest_lease/renew"), {"owner": row[0], "seconds": -1}
+        ).rowcount
+        assert renewed == 1
+        taking = {"owner": "x", "host": "x", "pid": 1, "seconds": 9, "dead_owner": ""}
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            other.execute(statement("ingest_lease/take"), taking)

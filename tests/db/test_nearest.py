@@ -97,7 +97,7 @@ def test_it_finds_what_a_look_at_every_vector_finds(filled: Database) -> None:
 def _plan(url: str, tracks: list[str] | None) -> str:
     with connect(url) as connection:
         register_vectors(connection, url)
-        values = {"vector": to_database(_vector(1)), "tracks": tracks, "k": 5}
+        values = {"vector": to_database(_vector(1)), "tracks": tracks, "pages": None, "k": 5}
         explained = connection.execute(
             b"EXPLAIN (VERBOSE, FORMAT JSON, COSTS OFF) " + statement("chunks/nearest"), values
         ).fetchone()

@@ -95,7 +95,7 @@ def test_without_a_common_word_the_first_sentences_are_given() -> None:
 
 def test_passages_of_code_alone_are_named() -> None:
     answer = extract("How?", [hit(4, "```\nx = 1\n```\n", section="Opening")])
-    assert answer == "“Canal locks › Opening” holds only a listing or a table here [4]."
+    assert answer == "“Canal locks › Opening” may answer this [4]."
 
 
 def test_no_passages_give_no_answer() -> None:

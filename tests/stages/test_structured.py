@@ -119,7 +119,8 @@ def test_tiny_sections_share_a_passage_under_one_parent_only() -> None:
     text = "# A\n\n## B\n\nbe\n\n### C\n\nce\n\n### D\n\nde\n\n## E\n\nee\n\n# F\n\nef"
     assert [c.section for c in cut(text, small=0)] == ["A", "C", "D", "E", "F"]
     joined = cut(
-        "# T\n\n## X\n\n### C\n\nce\n\n### D\n\nde\n\n## Y\n\n" + "Text. " * 60 + "\n\n### E\n\nee"
+        "# T\n\n## X\n\n### C\n\nce\n\n### D\n\nde\n\n## Y\n\n" + "Text. " * 60 + "\n\n### E\n\nee",
+        small=200,
     )
     assert [(c.section, c.body.count("#")) for c in joined] == [("T", 9), ("Y", 2), ("E", 3)]
     apart = cut(

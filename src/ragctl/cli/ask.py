@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_passages, show_sources_of
-from ragctl.cli.sources import require_known_tracks
+from ragctl.cli.sources import require_known_pages, require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import (
     EXIT_DONE,
@@ -28,11 +29,11 @@ from ragctl.errors import (
     UsageError,
 )
 from ragctl.freshness import changes_since
-from ragctl.indexing import require_same_model
 from ragctl.observe.recorder import Recorder
-from ragctl.pipeline import AnswerOptions, answer
+from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
 from ragctl.records import Answer, Asked, Prompt
 from ragctl.settings import Settings
+from ragctl.stages.catalogue import Catalogue, headings_of
 
 LONGEST_QUESTION = 2000
 
@@ -49,6 +50,8 @@ def ask(
         typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin."),
     ],
     track: options.Tracks = None,
+    page: options.Pages = None,
+    mode: options.Mode = None,
     k: Annotated[
         int | None, typer.Option("-k", metavar="N", help="How many passages to answer from.")
     ] = None,
@@ -62,18 +65,26 @@ def ask(
     show_passages: Annotated[
         bool, typer.Option("--show-passages", help="Print the passages after the answer.")
     ] = False,
+    no_catalogue: Annotated[
+        bool,
+        typer.Option(
+            "--no-catalogue",
+            help="Answer from passages even where the list of pages has the answer.",
+        ),
+    ] = False,
     artifacts: options.Artifacts = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
     debug: options.Debug = False,
 ) -> None:
-    """Answer a question from the passages nearest to it, and print the answer with its sources."""
+    """Answer a question from the passages found for it, and print the answer with its sources."""
     settings = wiring.load_settings(
         {
             "site.name": site,
             "database.url": database_url,
             "retrieval.k": k,
+            "retrieval.mode": mode,
             "generation.model": model,
             "generation.provider": "ollama" if model else None,
         }
@@ -84,10 +95,12 @@ def ask(
         settings,
         Output(environ=os.environ),
         tracks=tuple(track or ()),
+        pages=tuple(page or ()),
         as_json=json,
         with_prompt=show_prompt,
         with_passages=show_passages,
         artifacts=artifacts,
+        from_passages=no_catalogue or bool(mode or model),
     )
     raise typer.Exit(code)
 
@@ -125,12 +138,19 @@ def ask_and_show(
     output: Output,
     *,
     tracks: tuple[str, ...] = (),
+    pages: tuple[str, ...] = (),
     as_json: bool = False,
     with_prompt: bool = False,
     with_passages: bool = False,
     artifacts: Path | None = None,
+    from_passages: bool = False,
 ) -> int:
-    """Answer a question, print it, and return the exit code."""
+    """Answer a question, print it, and return the exit code.
+
+    A question about the site itself is answered from the list of pages, unless
+    ``from_passages`` or something is asked for that only an answer from passages has.
+    """
+    from_passages = from_passages or bool(pages or with_prompt or with_passages or artifacts)
     with wiring.open_database(settings) as database:
         identity = database.identity.load()
         if identity is None or database.chunks.count() == 0:
@@ -139,6 +159,8 @@ def ask_and_show(
                 hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
             )
         require_known_tracks(database.pages.tracks(), tracks)
+        require_known_pages(database, pages)
+        options_of_answer = answer_options(settings, tracks=tracks, pages=pages)
         root = database.site.content_root()
         asked = Asked(
             question=question,
@@ -149,14 +171,20 @@ def ask_and_show(
             template=settings.generation.prompt,
         )
         with _recorder(asked, settings, database, output) as recorder:
-            embedder = wiring.make_embedder(settings, recorded=identity).part
-            require_same_model(identity, embedder.identity)
+            listed = None
+            if not from_passages:
+                listed = _looked_up(question, database, options_of_answer, recorder)
+            if listed:
+                _remark_changes(database, settings, root, output)
+                _show_looked_up(listed, output, root=root, as_json=as_json)
+                return EXIT_DONE
+            search = wiring.make_search(settings, database, recorded=identity)
             generator = wiring.make_generator(settings)
             written = artifacts and beside(
                 artifacts,
-                database.chunks,
+                search.retriever,
                 generator.part,
-                options=answer_options(settings, tracks=tracks),
+                options=options_of_answer,
                 embedding=identity.embedding,
                 settings=settings,
                 root=root,
@@ -171,14 +199,17 @@ def ask_and_show(
 
             found = answer(
                 question,
-                options=answer_options(settings, tracks=tracks),
-                embedder=embedder,
-                retriever=written or database.chunks,
+                options=options_of_answer,
+                embedder=search.embedder,
+                retriever=written or search.retriever,
                 generator=written or generator.part,
                 on_prompt=recorder.prompts(show if with_prompt and not as_json else _ignored),
                 on_text=recorder.texts(_ignored if as_json else output.stream),
                 clock=time.perf_counter,
             )
+            if search.unreached:
+                told = keyword_only(search.unreached)
+                found = replace(found, problems=(told, *found.problems))
             found = recorder.keep(found)
     if written:
         written.finish(found, whole_answer_document(found))
@@ -189,10 +220,42 @@ def ask_and_show(
     return EXIT_INCOMPLETE if found.finish in ("torn", "repetition") else EXIT_DONE
 
 
-def answer_options(settings: Settings, *, tracks: tuple[str, ...]) -> AnswerOptions:
+def _looked_up(
+    question: str, database: Database, options: AnswerOptions, recorder: Recorder
+) -> Answer | None:
+    catalogue = Catalogue.of(
+        database.pages.all(),
+        headings=lambda: headings_of(database.pages.links(), database.pages.texts()),
+        tracks=options.tracks,
+    )
+    found = look_up(
+        question,
+        catalogue,
+        options=options,
+        on_text=recorder.texts(_ignored),
+        clock=time.perf_counter,
+    )
+    return recorder.keep(found) if found else None
+
+
+def _show_looked_up(found: Answer, output: Output, *, root: str | None, as_json: bool) -> None:
+    if as_json:
+        output.json(answer_document(found))
+        return
+    output.remark("Answered from the list of pages, without a model.")
+    output.stream(found.text)
+    numbered = tuple(replace(one, passages=(one.n,)) for one in found.citations)
+    _show(replace(found, citations=numbered), output, root=root, with_passages=False)
+
+
+def answer_options(
+    settings: Settings, *, tracks: tuple[str, ...], pages: tuple[str, ...] = ()
+) -> AnswerOptions:
     """Return how the settings have a question answered."""
     return AnswerOptions(
         tracks=tracks,
+        pages=pages,
+        words_will_do=settings.retrieval.mode == "hybrid",
         k=settings.retrieval.k,
         template=settings.generation.prompt,
         budget_tokens=settings.generation.num_ctx - settings.generation.num_predict,

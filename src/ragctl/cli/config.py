@@ -161,13 +161,20 @@ def starting_text(guess: SiteGuess) -> str:
         _setting_line("slugs", guess.slugs),
         "# Only these tracks (folders of the root); without it all are read.",
         f"# tracks = [{tracks}]",
-        '# exclude = ["drafts/*"]',
+        _exclude_line(guess),
         "",
         "# [generation]",
         '# model = "llama3"',
         "",
     ]
     return "\n".join(lines)
+
+
+def _exclude_line(guess: SiteGuess) -> str:
+    if not guess.exclude:
+        return '# exclude = ["drafts/*"]'
+    patterns = ", ".join(f'"{pattern}"' for pattern in guess.exclude)
+    return f"exclude = [{patterns}]"
 
 
 def _setting_line(name: str, value: str, commented: bool = False) -> str:

@@ -44,7 +44,7 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
             }
             for claim in answer.claims
         ],
-        "passages": [_passage(hit) for hit in answer.passages],
+        "passages": [passage_document(hit) for hit in answer.passages],
         "problems": [
             {"code": problem.code, "message": problem.message} for problem in answer.problems
         ],
@@ -69,7 +69,8 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
     return document
 
 
-def _passage(hit: Hit) -> Document:
+def passage_document(hit: Hit) -> Document:
+    """Return a passage as it was found."""
     return {
         "n": hit.n,
         "ref": hit.ref,
@@ -80,9 +81,13 @@ def _passage(hit: Hit) -> Document:
         "track": hit.track,
         "body": hit.body,
         "score": round(hit.score, 6),
-        "vector_score": round(hit.vector_score, 6),
-        "keyword_score": hit.keyword_score,
+        "vector_score": _score(hit.vector_score),
+        "keyword_score": _score(hit.keyword_score),
     }
+
+
+def _score(score: float | None) -> float | None:
+    return None if score is None else round(score, 6)
 
 
 def _rounded(milliseconds: float | None) -> float | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.db.database import Database
-from ragctl.errors import ContentError
+from ragctl.errors import ContentError, ModelUnreachable
 from ragctl.evaluate.questions import KnownQuestion, read_questions
 from ragctl.evaluate.retrieval import (
     TOKEN_COUNTER,
@@ -31,7 +32,6 @@ from ragctl.evaluate.retrieval import (
     figures,
     prompt_tokens,
 )
-from ragctl.indexing import require_same_model
 from ragctl.records import IndexIdentity
 from ragctl.settings import Settings
 
@@ -58,14 +58,14 @@ def retrieval(
         int | None, typer.Option("-k", metavar="N", help="How many passages are looked at.")
     ] = None,
     mode: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--mode",
             metavar="MODE",
-            click_type=click.Choice(["vector"]),
-            help="How passages are found: vector, the nearest ones.",
+            click_type=click.Choice(["hybrid", "vector", "keyword"]),
+            help="How passages are found: hybrid, vector or keyword; several are compared.",
         ),
-    ] = "vector",
+    ] = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -80,6 +80,7 @@ def retrieval(
         {"site.name": site, "database.url": database_url, "retrieval.k": k}
     )
     questions = read_questions(file)
+    modes = tuple(dict.fromkeys(mode or [settings.retrieval.mode]))
     output = Output(environ=os.environ)
     with wiring.open_database(settings) as database:
         identity = database.identity.load()
@@ -89,14 +90,22 @@ def retrieval(
                 hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
             )
         _remark_unknown_pages(questions, database, output)
-        scored = _scored(questions, settings, database, identity, output)
+        scored = {
+            each: _scored(questions, _in_mode(settings, each), database, identity, output)
+            for each in modes
+        }
     if json:
-        output.json(_document(scored, file, identity, k=settings.retrieval.k, mode=mode))
+        output.json(_document(scored, file, identity, k=settings.retrieval.k))
         return
-    output.table(_table(figures(scored), k=settings.retrieval.k))
+    output.table(_table(scored, k=settings.retrieval.k))
     output.remark(
-        f"{identity.chunker}, {identity.embedding.label}, {mode}; tokens: {TOKEN_COUNTER}"
+        f"{identity.chunker}, {identity.embedding.label}, {', '.join(modes)}; "
+        f"tokens: {TOKEN_COUNTER}"
     )
+
+
+def _in_mode(settings: Settings, mode: str) -> Settings:
+    return replace(settings, retrieval=replace(settings.retrieval, mode=mode))
 
 
 def _remark_unknown_pages(
@@ -119,15 +128,16 @@ def _scored(
     identity: IndexIdentity,
     output: Output,
 ) -> list[Scored]:
-    embedder = wiring.make_embedder(settings, recorded=identity).part
-    require_same_model(identity, embedder.identity)
+    search = wiring.make_search(settings, database, recorded=identity)
+    if search.unreached:
+        raise ModelUnreachable(search.unreached, hint="Give --mode keyword to do without.")
     generation = settings.generation
     with _Progress(output, total=len(questions)) as progress:
         return list(
             evaluate_retrieval(
                 questions,
-                embedder=embedder,
-                retriever=database.chunks,
+                embedder=search.embedder,
+                retriever=search.retriever,
                 k=settings.retrieval.k,
                 batch_size=_BATCH,
                 prompt_tokens=partial(
@@ -176,16 +186,28 @@ class _Progress:
         return f"{done} of {self._total} questions"
 
 
-def _table(rows: Sequence[Figures], *, k: int) -> Table:
+def _table(scored: Mapping[str, Sequence[Scored]], *, k: int) -> Table:
+    """Return a row a kind and one for all; of several modes the row for all of each."""
+    by_mode = {mode: figures(each) for mode, each in scored.items()}
+    rows = [(row.kind, row) for each in by_mode.values() for row in each]
+    if len(by_mode) > 1:
+        rows = [(mode, each[-1]) for mode, each in by_mode.items()]
     table = new_table(
-        *("kind", "questions", "with gold", "pages@1", f"pages@{k}", f"sections@{k}"),
+        *(
+            "kind" if len(by_mode) == 1 else "mode",
+            "questions",
+            "with gold",
+            "pages@1",
+            f"pages@{k}",
+            f"sections@{k}",
+        ),
         *(f"facts@{k}", "MRR", "tokens median", "p90"),
     )
-    for row in rows:
-        if row is rows[-1]:
+    for name, row in rows:
+        if len(by_mode) == 1 and row is rows[-1][1]:
             table.add_section()
         table.add_row(
-            Text(harmless(row.kind)),
+            Text(harmless(name)),
             f"{row.questions:,}",
             f"{row.with_gold:,}",
             *(
@@ -205,18 +227,26 @@ def _table(rows: Sequence[Figures], *, k: int) -> Table:
 
 
 def _document(
-    scored: Sequence[Scored], file: Path, identity: IndexIdentity, *, k: int, mode: str
+    scored: Mapping[str, Sequence[Scored]], file: Path, identity: IndexIdentity, *, k: int
 ) -> dict[str, object]:
-    *kinds, overall = figures(scored)
+    """Return ``ragctl.eval_retrieval/1``: the first mode's figures, and those of all by mode."""
+    documents = [{"mode": mode, **_mode_document(each)} for mode, each in scored.items()]
     return {
         "schema": "ragctl.eval_retrieval/1",
         "file": str(file),
-        "mode": mode,
         "k": k,
         "embedding": identity.embedding.label,
         "chunker": identity.chunker,
         "chunker_parameters": dict(identity.chunker_parameters),
         "token_counter": TOKEN_COUNTER,
+        **documents[0],
+        "modes": documents,
+    }
+
+
+def _mode_document(scored: Sequence[Scored]) -> dict[str, object]:
+    *kinds, overall = figures(scored)
+    return {
         "overall": _figures_document(overall),
         "kinds": [_figures_document(row) for row in kinds],
         "questions": [_scored_document(each) for each in scored],

@@ -24,7 +24,8 @@ def show_home() -> None:
     except ContentError:
         pages, run, root, identity = [], None, None, None
     if not pages or identity is None:
-        _show_beginning(output, root_is_set=bool(settings.site.root))
+        others = [] if settings.database.url else [one.name for one in wiring.list_sites(settings)]
+        _show_beginning(output, root_is_set=bool(settings.site.root), others=others)
         return
     passages = sum(page.passages for page in pages)
     tracks = len({page.track for page in pages})
@@ -42,9 +43,11 @@ def show_home() -> None:
     output.line("  ragctl --help        everything else")
 
 
-def _show_beginning(output: Output, *, root_is_set: bool) -> None:
+def _show_beginning(output: Output, *, root_is_set: bool, others: list[str]) -> None:
     ingest = "ragctl ingest" if root_is_set else "ragctl ingest PATH/TO/CONTENT"
     output.line("Nothing has been ingested yet.")
+    if others:
+        output.line(f"Other sites: {', '.join(others)} (choose one with --site).")
     output.line()
     output.line("  ragctl demo          try it on the handbook that ships with ragctl")
     output.line(f"  {ingest}")

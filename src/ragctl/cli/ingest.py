@@ -47,7 +47,8 @@ def ingest(
         typer.Option(
             "--exclude",
             metavar="PATTERN",
-            help="Leave out files that match, such as 'drafts/*'; may be given more than once.",
+            help="Leave out files that match, such as 'drafts/*', in this run; the setting "
+            "site.exclude does it always. May be given more than once.",
         ),
     ] = None,
     drafts: Annotated[

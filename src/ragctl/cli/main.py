@@ -10,11 +10,9 @@ import difflib
 import importlib
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import click
@@ -22,10 +20,9 @@ import typer
 from typer.core import TyperGroup
 
 from ragctl import __version__
+from ragctl.cli.stopping import Interrupted, Stopping
 from ragctl.errors import (
     EXIT_BUG,
-    EXIT_INTERRUPTED,
-    EXIT_TERMINATED,
     EXIT_USAGE,
     RagctlError,
 )
@@ -64,6 +61,12 @@ COMMANDS = (
         module="ragctl.cli.sources",
         about="List the pages that are in the database.",
         group="Every day",
+    ),
+    LazyCommand(
+        name="search",
+        module="ragctl.cli.search",
+        about="Find passages, and see why they were found.",
+        group="Understand",
     ),
     LazyCommand(
         name="show",
@@ -146,8 +149,9 @@ COMMANDS = (
 )
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived: unwinds like Ctrl-C."""
+_STOPS = (click.Abort, KeyboardInterrupt, Interrupted)
+_ORDINARY = (click.ClickException, BrokenPipeError)
+"""What --debug shows no traceback of."""
 
 
 class ReaderGone(BaseException):
@@ -158,11 +162,13 @@ class LazyGroup(TyperGroup):
     """The root command: knows its commands by name and loads the one that is called."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a closed pipe must not reach click, which would exit with 1."""
+        """Run the command; a closed pipe and Ctrl-C must not reach click, which would tell less."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ReaderGone from error
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of ``--help``."""
@@ -237,57 +243,54 @@ def root(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``ragctl`` and exit with a documented code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it came ignored
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
-    code = _run(arguments)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = _closed_pipe()
-    sys.exit(code)
+    with Stopping() as stopping:
+        code = _run(arguments, stopping)
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _closed_pipe()
+        sys.exit(code)
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
-
-
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], stopping: Stopping) -> int:
     command: Any = typer.main.get_command(app)
     wants_json = "--json" in arguments
     debug = "--debug" in arguments or bool(os.environ.get("RAGCTL_DEBUG"))
     try:
         result = command.main(args=arguments, prog_name="ragctl", standalone_mode=False)
-    except RagctlError as error:
-        if debug:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if stopping.has_begun or isinstance(error, _STOPS):
+            return stopping.end(error)
+        if debug and isinstance(error, Exception) and not isinstance(error, _ORDINARY):
             raise
+        return _told(error, wants_json=wants_json)
+    return result if isinstance(result, int) else 0
+
+
+def _told(error: BaseException, *, wants_json: bool) -> int:
+    """Tell the user of an error and return the exit code it stands for."""
+    if isinstance(error, RagctlError):
         _show_error(error.code, error.message, error.hint, wants_json=wants_json)
         return error.exit_code
-    except click.ClickException as error:
+    if isinstance(error, click.ClickException):
         _show_usage_error(error, wants_json=wants_json)
         return EXIT_USAGE
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped.", err=True)
-        return EXIT_INTERRUPTED
-    except Terminated:
-        click.echo("Stopped.", err=True)
-        return EXIT_TERMINATED
-    except (BrokenPipeError, ReaderGone):
+    if isinstance(error, BrokenPipeError | ReaderGone):
         return _closed_pipe()
-    except Exception as error:
-        if debug:
-            raise
-        _show_error(
-            "bug",
-            f"this is a bug in ragctl: {type(error).__name__}: {error}",
-            "Run again with --debug and report what it prints.",
-            wants_json=wants_json,
-        )
-        return EXIT_BUG
-    return result if isinstance(result, int) else 0
+    if isinstance(error, PermissionError):
+        said = f"{error.filename or 'a file'}: {error.strerror}"
+        _show_error("rights", said, "Check its rights.", wants_json=wants_json)
+        return EXIT_USAGE
+    what = f"this is a bug in ragctl: {type(error).__name__}: {error}"
+    hint = "Run again with --debug and report what it prints."
+    _show_error("bug", what, hint, wants_json=wants_json)
+    return EXIT_BUG
 
 
 def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:

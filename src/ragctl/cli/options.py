@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
-from ragctl.cli.completion import complete_sites, complete_tracks
+from ragctl.cli.completion import complete_pages, complete_sites, complete_tracks
 
 Site = Annotated[
     str | None,
@@ -44,6 +45,24 @@ Tracks = Annotated[
         metavar="TRACK",
         help="Only this track; may be given more than once.",
         autocompletion=complete_tracks,
+    ),
+]
+Pages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--page",
+        metavar="URL",
+        help="Only this page, by its address; may be given more than once.",
+        autocompletion=complete_pages,
+    ),
+]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        metavar="MODE",
+        click_type=click.Choice(["hybrid", "vector", "keyword"]),
+        help="What finds passages: hybrid, vector (the nearest alone) or keyword (needs no model).",
     ),
 ]
 

@@ -51,8 +51,8 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        if kind is not None and not issubclass(kind, Exception):
-            self._output.remark(self.stopped())
+        if error is not None and not isinstance(error, Exception):
+            error.add_note(self.stopped())  # told at the end, where everything has let go
 
     def show(self, progress: IngestProgress) -> None:
         """Take the newest progress and, off a terminal, print a line every few seconds."""

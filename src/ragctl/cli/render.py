@@ -10,25 +10,75 @@ from rich.table import Table
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
-from ragctl.records import Answer, Citation, Hit, IngestSummary, LinkStyle, RefusedChunk, StoredPage
+from ragctl.records import (
+    Answer,
+    Citation,
+    Claim,
+    Hit,
+    IngestSummary,
+    LinkStyle,
+    RefusedChunk,
+    StoredPage,
+)
+from ragctl.stages.citations import find_marks
+from ragctl.stages.claims import better_passage, is_unfounded
 from ragctl.stages.links import link_to
+
+LONGEST_CLAIM = 90
 
 
 def show_sources_of(answer: Answer, output: Output, *, root: str | None) -> None:
-    """Print the sources of an answer: number, page, section, link."""
-    if not answer.citations:
-        return
-    output.line()
-    output.line(Text("Sources", style="bold"))
+    """Print the sources: mark, number, page, section, link; then the claims that do not hold."""
+    if answer.citations:
+        output.line()
+        output.line(Text("Sources", style="bold"))
     for citation in answer.citations:
-        _show_citation(citation, output, root=root)
+        _show_citation(citation, output, root=root, mark=_mark(citation, answer.claims))
+    doubtful = [c for c in answer.claims if c.verdict in _DOUBTFUL or is_unfounded(c)]
+    if doubtful:
+        output.line()
+    for claim in doubtful:
+        _show_claim(claim, output)
 
 
-def _show_citation(citation: Citation, output: Output, *, root: str | None) -> None:
+_DOUBTFUL = ("unsupported", "misattributed")
+
+
+def _mark(citation: Citation, claims: Sequence[Claim]) -> str:
+    """Return how a source is marked, with words, so that nothing hangs on color."""
+    if citation.support != "misattributed":
+        marks = {"supported": "✓ supported", "weak": "~ weak", "unsupported": "✗ not supported"}
+        return marks.get(citation.support, "")
+    better = [
+        better_passage(claim)
+        for claim in claims
+        if not set(citation.passages).isdisjoint(claim.cites)
+    ]
+    numbers = dict.fromkeys(number for number in better if number is not None)
+    return "→ see " + "".join(f"[{number}]" for number in numbers)
+
+
+def _show_claim(claim: Claim, output: Output) -> None:
+    """Print a claim that does not hold, shortened, and why."""
+    text = harmless(" ".join(_without_marks(claim.text).split()))
+    if len(text) > LONGEST_CLAIM:
+        text = text[:LONGEST_CLAIM].rsplit(" ", 1)[0] + " …"
+    mark = "→" if claim.verdict == "misattributed" else "✗"
+    output.line(Text(f"{mark} “{text}”: {harmless(claim.why)}."))
+
+
+def _without_marks(text: str) -> str:
+    for mark in reversed(list(find_marks(text, passages=1000))):
+        text = text[: mark.start].rstrip() + text[mark.end :]
+    return text
+
+
+def _show_citation(citation: Citation, output: Output, *, root: str | None, mark: str) -> None:
     numbers = "".join(f"[{number}]" for number in citation.passages)
     title = harmless(citation.title)
     section = f" — {harmless(citation.section)}" if citation.section else ""
-    output.line(Text.assemble((numbers, "cyan"), " ", (title, "bold"), section))
+    found = f" {mark}:" if mark else ""
+    output.line(Text.assemble((numbers, "cyan"), f"{found} ", (title, "bold"), section))
     target = citation.link
     if target.startswith("/"):
         target = source_uri(root, citation.source_path) or ""
@@ -50,15 +100,21 @@ def source_uri(root: str | None, source_path: str) -> str | None:
 def show_passages(passages: Sequence[Hit], output: Output) -> None:
     """Print passages as found: number, score, place, and text."""
     for hit in passages:
-        place = f"{hit.title} — {hit.section}" if hit.section else hit.title
-        output.line(
-            Text.assemble(
-                (f"[{hit.n}]", "cyan"),
-                f" {hit.vector_score:.3f} ",
-                (harmless(place), "bold"),
-                f"  {harmless(hit.ref)}",
-            )
+        show_passage(hit, output)
+
+
+def show_passage(hit: Hit, output: Output, *, heading_only: bool = False) -> None:
+    """Print a passage as found: number, score, place, and unless only that is wanted its text."""
+    place = f"{hit.title} — {hit.section}" if hit.section else hit.title
+    output.line(
+        Text.assemble(
+            (f"[{hit.n}]", "cyan"),
+            f" {hit.score:.3f} ",
+            (harmless(place), "bold"),
+            f"  {harmless(hit.ref)}",
         )
+    )
+    if not heading_only:
         output.line(hit.body)
         output.line()
 
@@ -104,6 +160,13 @@ REFUSALS = {
 }
 
 
+def _why_refused(refused: RefusedChunk) -> str:
+    said = REFUSALS.get(refused.reason, "")
+    return (
+        refused.message if refused.message.startswith(said[:8] or " ") else said + refused.message
+    )
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 passage``, ``2 passages``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -130,7 +193,7 @@ def show_findings(summary: IngestSummary, output: Output) -> None:
         where = f" ({', '.join(sections)})" if sections else ""
         output.remark(
             f"NO VECTOR {path}{where}: {counted(len(refused), 'passage')} refused: "
-            f"{REFUSALS.get(refused[0].reason, '')}{refused[0].message}",
+            f"{_why_refused(refused[0])}",
             style="red",
         )
     for warning in summary.warnings:

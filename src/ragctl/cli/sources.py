@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from ragctl.cli.completion import complete_tracks
 from ragctl.cli.documents import sources_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_pages, track_totals
+from ragctl.db.database import Database
 from ragctl.errors import UsageError
 
 app = options.command_app("List the pages that are in the database.")
@@ -50,6 +52,18 @@ def sources(
     show_pages(pages, output, links=links, root=root)
     output.line()
     output.table(track_totals(pages))
+
+
+def require_known_pages(database: Database, asked: tuple[str, ...]) -> None:
+    """Raise :class:`~ragctl.errors.UsageError` for an address that is no page's."""
+    known = [page.url for page in database.pages.all()] if asked else []
+    for url in asked:
+        if url not in known:
+            near = difflib.get_close_matches(url, known, n=1, cutoff=0.0)
+            raise UsageError(
+                f"there is no page {url!r} in the database",
+                hint=f"Did you mean {near[0]}?" if near else "See `ragctl sources`.",
+            )
 
 
 def require_known_tracks(known: list[str], asked: tuple[str, ...]) -> None:

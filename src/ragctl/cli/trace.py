@@ -289,7 +289,7 @@ def _hit(hit: TracedHit) -> dict[str, object]:
         "ref": hit.ref,
         "section": hit.section or "",
         "score": round(hit.score, 6),
-        "vector_score": round(hit.vector_score, 6),
+        "vector_score": None if hit.vector_score is None else round(hit.vector_score, 6),
         "keyword_score": hit.keyword_score,
         "in_prompt": hit.in_prompt,
         "cited": hit.cited,

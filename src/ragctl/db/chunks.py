@@ -43,33 +43,20 @@ class Chunks:
     def replace(
         self, page_id: int, passages: Iterable[EmbeddedChunk], *, naming: Naming = _unnamed
     ) -> None:
-        """Store the passages of one page, with their names, in place of those it had."""
-        self._connection.execute(statement("chunks/delete_of_page"), {"page_id": page_id})
+        """Store the passages of one page; see :meth:`replace_all`."""
+        self.replace_all({page_id: passages}, naming=naming)
+
+    def replace_all(
+        self, passages: Mapping[int, Iterable[EmbeddedChunk]], *, naming: Naming = _unnamed
+    ) -> None:
+        """Store the passages of pages, by page id, with their names, in place of those they had."""
+        page_ids = list(passages)
+        self._connection.execute(statement("chunks/delete_of_pages"), {"page_ids": page_ids})
         with self._connection.cursor().copy(statement("chunks/copy")) as copy:
             copy.set_types(_TYPES)
-            for passage in passages:
-                chunk = passage.chunk
-                heading = chunk.breadcrumb or chunk.section or ""
-                names, name_words = naming(f"{heading}\n\n{chunk.body}")
-                copy.write_row(
-                    (
-                        chunk.track,
-                        chunk.url,
-                        chunk.section,
-                        chunk.body,
-                        to_database(passage.vector),
-                        page_id,
-                        chunk.position,
-                        chunk.ref,
-                        chunk.anchor,
-                        chunk.breadcrumb,
-                        chunk.start_char,
-                        chunk.end_char,
-                        passage.content_hash,
-                        list(names),
-                        name_words,
-                    )
-                )
+            for page_id, of_page in passages.items():
+                for passage in of_page:
+                    copy.write_row(_row(page_id, passage, naming))
 
     def refresh_terms(self) -> None:
         """Count anew in how many passages each term occurs, where passages came or went."""
@@ -124,3 +111,27 @@ class Chunks:
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return the ``query.k`` passages with the highest cosine similarity, best first."""
         return VectorRetriever(self._connection).retrieve(query)
+
+
+def _row(page_id: int, passage: EmbeddedChunk, naming: Naming) -> tuple[object, ...]:
+    """Return the columns of ``chunks/copy``."""
+    chunk = passage.chunk
+    heading = chunk.breadcrumb or chunk.section or ""
+    names, name_words = naming(f"{heading}\n\n{chunk.body}")
+    return (
+        chunk.track,
+        chunk.url,
+        chunk.section,
+        chunk.body,
+        to_database(passage.vector),
+        page_id,
+        chunk.position,
+        chunk.ref,
+        chunk.anchor,
+        chunk.breadcrumb,
+        chunk.start_char,
+        chunk.end_char,
+        passage.content_hash,
+        list(names),
+        name_words,
+    )

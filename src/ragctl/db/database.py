@@ -14,7 +14,13 @@ from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
-from ragctl.db.search import HybridRetriever, KeywordRetriever, NamesAsked, TermShares, VectorRetriever
+from ragctl.db.search import (
+    HybridRetriever,
+    KeywordRetriever,
+    NamesAsked,
+    TermShares,
+    VectorRetriever,
+)
 from ragctl.db.traces import Traces
 from ragctl.errors import ContentError, SchemaMismatch
 from ragctl.records import EmbeddingIdentity

@@ -108,6 +108,8 @@ class IngestLease:
             with self._connection.cursor(row_factory=class_row(LeaseHolder)) as cursor:
                 holder = cursor.execute(statement("ingest_lease/holder")).fetchone()
             dead = holder.owner if holder is not None and holder.is_dead() else ""
+            if holder is not None and not holder.expired and not dead:
+                return holder  # taking would wait for the end of its transaction
             taken = self._connection.execute(
                 statement("ingest_lease/take"),
                 {
@@ -119,8 +121,6 @@ class IngestLease:
             )
             if taken.rowcount == 1:
                 return None
-            if holder is not None and not holder.expired and not dead:
-                return holder
 
     def _beat(self, stop: threading.Event) -> None:
         while not stop.wait(HEARTBEAT_SECONDS):

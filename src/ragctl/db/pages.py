@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from psycopg.rows import class_row, scalar_row
+from psycopg.rows import class_row, scalar_row, tuple_row
 
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
@@ -33,40 +33,36 @@ class Pages:
         with self._connection.cursor(row_factory=class_row(LedgerLine)) as cursor:
             return cursor.execute(statement("pages/ledger"), {"track": track}).fetchall()
 
+    def texts(self) -> dict[str, str]:
+        """Return the texts of all pages but landing pages, by address."""
+        with self._connection.cursor(row_factory=tuple_row) as cursor:
+            return dict(cursor.execute(statement("pages/all_texts")))
+
     def tracks(self) -> list[str]:
         """Return the names of the tracks that have pages."""
         with self._connection.cursor(row_factory=scalar_row) as cursor:
             return cursor.execute(statement("pages/tracks")).fetchall()
 
     def store(self, page: Page, *, parsed_with: str, refused: int) -> int:
-        """Store a page and return its id.
+        """Store one page and return its id; see :meth:`store_all`."""
+        return self.store_all([(page, refused)], parsed_with=parsed_with)[0]
 
-        ``parsed_with`` is the signature of its parser; ``refused`` counts passages without a
-        vector.
+    def store_all(self, pages: Sequence[tuple[Page, int]], *, parsed_with: str) -> list[int]:
+        """Store pages, each with its count of passages without a vector; return ids in order.
+
+        ``parsed_with`` is the signature of the parser. The pages travel together: the server is
+        not waited for between them.
         """
-        values = {
-            "url": page.url,
-            "track": page.track,
-            "title": page.title,
-            "sort_number": page.order[0],
-            "sort_name": page.order[1],
-            "source_path": page.source_path,
-            "sha256": page.sha256,
-            "parsed_with": parsed_with,
-            "text": page.text,
-            "source_lines": list(page.source_lines),
-            "front_matter": to_json(dict(page.front_matter)),
-            "is_landing": page.is_landing,
-            "is_draft": page.is_draft,
-            "words": len(page.text.split()),
-            "refused": refused,
-            "size_bytes": page.size_bytes,
-            "mtime_ns": page.mtime_ns,
-        }
+        ids: list[int] = []
         with self._connection.cursor(row_factory=scalar_row) as cursor:
-            page_id = cursor.execute(statement("pages/upsert"), values).fetchone()
-        assert isinstance(page_id, int)
-        return page_id
+            rows = [_values(page, parsed_with=parsed_with, refused=count) for page, count in pages]
+            cursor.executemany(statement("pages/upsert"), rows, returning=True)
+            while len(ids) < len(rows):
+                page_id = cursor.fetchone()
+                assert isinstance(page_id, int)
+                ids.append(page_id)
+                cursor.nextset()
+        return ids
 
     def touch(self, page_id: int, *, size_bytes: int, mtime_ns: int) -> None:
         """Note size and time of a file that changed without changing its content."""
@@ -96,3 +92,25 @@ class Pages:
     def renumber(self) -> None:
         """Number the pages of each track in reading order."""
         self._connection.execute(statement("pages/renumber"))
+
+
+def _values(page: Page, *, parsed_with: str, refused: int) -> dict[str, object]:
+    return {
+        "url": page.url,
+        "track": page.track,
+        "title": page.title,
+        "sort_number": page.order[0],
+        "sort_name": page.order[1],
+        "source_path": page.source_path,
+        "sha256": page.sha256,
+        "parsed_with": parsed_with,
+        "text": page.text,
+        "source_lines": list(page.source_lines),
+        "front_matter": to_json(dict(page.front_matter)),
+        "is_landing": page.is_landing,
+        "is_draft": page.is_draft,
+        "words": len(page.text.split()),
+        "refused": refused,
+        "size_bytes": page.size_bytes,
+        "mtime_ns": page.mtime_ns,
+    }

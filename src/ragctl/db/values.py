@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import json
 import re
+import struct
+import sys
 from array import array
 
 from pgvector import Vector as PgVector
 
 from ragctl.records import Vector
 
+_HEAD = struct.Struct(">HH")  # dimensions, then two bytes without meaning
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def to_database(vector: Vector) -> PgVector:
-    """Wrap a vector so that the driver sends it in binary."""
-    return PgVector(vector.tolist())
+    """Wrap a vector so that the driver sends it in binary; its numbers are copied as bytes."""
+    return PgVector.from_binary(_HEAD.pack(len(vector), 0) + _big_endian(vector).tobytes())
 
 
 def from_database(value: PgVector) -> Vector:
     """Return the float32 array of a vector read from the database."""
-    return array("f", value.to_list())
+    numbers = array("f")
+    numbers.frombytes(value.to_binary()[_HEAD.size :])
+    return _big_endian(numbers)
+
+
+def _big_endian(numbers: Vector) -> Vector:
+    """Return numbers of this machine in the order of the wire, or the reverse."""
+    swapped = array("f", numbers)
+    if sys.byteorder == "little":
+        swapped.byteswap()
+    return swapped
 
 
 def storable(text: str) -> str:

@@ -8,6 +8,7 @@ places are alternatives: one of them found is enough; of the facts all must be t
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -61,17 +62,21 @@ class Figures:
 def evaluate_retrieval(
     questions: Sequence[KnownQuestion],
     *,
-    embedder: Embedder,
+    embedder: Embedder | None,
     retriever: Retriever,
     k: int,
     batch_size: int,
     prompt_tokens: Callable[[str, Sequence[Hit]], int],
     report: Callable[[int], None],
 ) -> Iterator[Scored]:
-    """Yield each question with what is found for it; ``report`` is told how many are done."""
+    """Yield each question with what is found for it; ``report`` is told how many are done.
+
+    Without an embedder questions have no vector: what finds passages by words needs none.
+    """
     for start in range(0, len(questions), batch_size):
         batch = questions[start : start + batch_size]
-        vectors = embedder.embed([known.question for known in batch], purpose="query")
+        texts = [known.question for known in batch]
+        vectors = embedder.embed(texts, purpose="query") if embedder else [array("f")] * len(batch)
         for known, vector in zip(batch, vectors, strict=True):
             hits = retriever.retrieve(Query(text=known.question, vector=vector, k=k))
             yield score(known, hits, prompt_tokens=prompt_tokens(known.question, hits))

@@ -270,8 +270,8 @@ class LocalEmbedder:
     def _loaded(self) -> Any:
         with self._lock:
             if self._model is None:
+                atexit.register(self._close)  # also for a thread that is loading
                 self._model, self._count_tokens = self._load()
-                atexit.register(self._close)
             return self._model
 
     def _refuse_too_long(self, texts: list[str]) -> None:

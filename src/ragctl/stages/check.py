@@ -1,16 +1,30 @@
 """Stage 8: what an answer cites, and what a reader must know about it.
 
-Deterministic and without a model: citations become links, and shape is checked (no citation, a
-passage that is not there, nothing written, cut short, passages left out of the prompt).
+Deterministic and without a model: citations become links with what the claims that cite them came
+to, and shape is checked (no citation, a passage that is not there, nothing written, cut short,
+passages left out of the prompt, claims that do not stand in what they cite).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
-from ragctl.records import Citation, Draft, Hit, LinkStyle, Problem, Prompt
+from ragctl.records import (
+    Citation,
+    Claim,
+    Draft,
+    Hit,
+    LinkStyle,
+    Problem,
+    Prompt,
+    Support,
+    Verdict,
+)
 from ragctl.stages.citations import read_marks
+from ragctl.stages.claims import better_passage, is_unfounded
 from ragctl.stages.links import link_to
 
 _REFUSAL = re.compile(
@@ -62,10 +76,27 @@ def cite(text: str, passages: Sequence[Hit], *, links: LinkStyle) -> tuple[Citat
     )
 
 
+def with_support(citations: Sequence[Citation], claims: Sequence[Claim]) -> tuple[Citation, ...]:
+    """Return the sources with what the claims that cite them came to.
+
+    A source is supported where a claim that cites it is and none is unsupported or misattributed;
+    else it has the worst verdict of its claims, and none where no claim cites it.
+    """
+    return tuple(replace(one, support=_support_of(one, claims)) for one in citations)
+
+
+_WORST_FIRST: Final[tuple[Support, ...]] = ("unsupported", "misattributed", "supported", "weak")
+
+
+def _support_of(citation: Citation, claims: Sequence[Claim]) -> Support:
+    verdicts = {c.verdict for c in claims if not set(citation.passages).isdisjoint(c.cites)}
+    return next((verdict for verdict in _WORST_FIRST if verdict in verdicts), "")
+
+
 def find_problems(
-    draft: Draft, prompt: Prompt, *, retrieved: int, refused: bool
+    draft: Draft, prompt: Prompt, *, retrieved: int, refused: bool, claims: Sequence[Claim] = ()
 ) -> tuple[Problem, ...]:
-    """Return what is wrong with the shape of an answer, most serious first."""
+    """Return what is wrong with an answer's shape and claims, most serious first."""
     problems = list(_ending_problems(draft))
     marks = read_marks(draft.text, passages=len(prompt.passages))
     if marks.out_of_range:
@@ -78,6 +109,7 @@ def find_problems(
         )
     if not marks.valid and not refused and draft.text.strip():
         problems.append(Problem(code="no_citation", message="It cites no passage."))
+    problems += _claim_problems(claims)
     dropped = retrieved - len(prompt.passages)
     if dropped:
         problems.append(
@@ -88,6 +120,32 @@ def find_problems(
             )
         )
     return tuple(problems)
+
+
+def _claim_problems(claims: Sequence[Claim]) -> list[Problem]:
+    """Return one problem for each kind of claim that does not hold."""
+    found = []
+    if wrong := _with_verdict(claims, "unsupported"):
+        noun = "statement is" if len(wrong) == 1 else "statements are"
+        cited = ", ".join(f"[{n}]" for n in dict.fromkeys(n for c in wrong for n in c.cites))
+        message = f"{len(wrong)} {noun} not supported by what is cited: {cited}."
+        found.append(Problem(code="unsupported_claim", message=message))
+    if wrong := _with_verdict(claims, "misattributed"):
+        noun = "statement cites" if len(wrong) == 1 else "statements cite"
+        pairs = ", ".join(
+            f"[{better_passage(c)}] rather than {''.join(f'[{n}]' for n in c.cites)}" for c in wrong
+        )
+        message = f"{len(wrong)} {noun} the wrong passage; supported by {pairs}."
+        found.append(Problem(code="misattributed_claim", message=message))
+    if wrong := [claim for claim in claims if is_unfounded(claim)]:
+        noun = "statement has" if len(wrong) == 1 else "statements have"
+        message = f"{len(wrong)} {noun} no citation and no support in any passage."
+        found.append(Problem(code="uncited_claim", message=message))
+    return found
+
+
+def _with_verdict(claims: Sequence[Claim], verdict: Verdict) -> list[Claim]:
+    return [claim for claim in claims if claim.verdict == verdict]
 
 
 def _ending_problems(draft: Draft) -> tuple[Problem, ...]:

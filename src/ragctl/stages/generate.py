@@ -142,7 +142,7 @@ def _openings(pool: Sequence[Sentence], count: int) -> list[Sentence]:
 
 def _named(hit: Hit) -> str:
     place = f"{hit.title} › {hit.section}" if hit.section else hit.title
-    return f"“{place}” holds only a listing or a table here [{hit.n}]."
+    return f"“{place}” may answer this [{hit.n}]."
 
 
 def _cited(text: str, n: int) -> str:

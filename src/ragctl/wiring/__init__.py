@@ -29,7 +29,7 @@ from ragctl.wiring.places import (
     settings_files,
     user_settings_path,
 )
-from ragctl.wiring.search import make_retriever, make_term_shares
+from ragctl.wiring.search import Search, make_retriever, make_search, make_term_shares
 from ragctl.wiring.stages import (
     link_style,
     make_chunker,
@@ -39,6 +39,7 @@ from ragctl.wiring.stages import (
 __all__ = [
     "SETTINGS_NAME",
     "Chosen",
+    "Search",
     "data_directory",
     "database_url",
     "dump_site",
@@ -52,6 +53,7 @@ __all__ = [
     "make_ollama",
     "make_parser",
     "make_retriever",
+    "make_search",
     "make_term_shares",
     "migrate_database",
     "offline_model_state",

@@ -9,6 +9,7 @@ from ragctl.records import Chunk
 
 SHORTEST_CHARACTERS = 80
 _BORDER = re.compile(r"\n|(?<=[.!?])\s|\s")
+_HEADING = re.compile(r"\n(?=#{1,6} )")
 
 
 def halves(chunk: Chunk) -> tuple[Chunk, Chunk] | None:
@@ -37,6 +38,9 @@ def halves(chunk: Chunk) -> tuple[Chunk, Chunk] | None:
 
 
 def _nearest_border(body: str, middle: int) -> int:
+    headings = [match.end() for match in _HEADING.finditer(body)]
+    if headings:
+        return min(headings, key=lambda place: abs(place - middle))
     low, high = len(body) // 4, 3 * len(body) // 4
     best: tuple[int, int, int] | None = None
     for match in _BORDER.finditer(body, low, high):

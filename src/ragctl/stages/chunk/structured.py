@@ -28,7 +28,6 @@ DEFAULT_SIZE: Final = 1200
 """Of 600, 800, 1000, 1200 and 1600 characters the first at which the five nearest passages of a
 technical site (97 pages, 64 questions) held all facts asked for most often (.78), with the page
 among them as often as at every other size (.92)."""
-_SMALL_SHARE: Final = 6
 DEFAULT_HARD_TOKENS: Final = 480
 _HARD_TOKENS_MIN: Final = 64
 _RESERVED_TOKENS: Final = 4
@@ -51,20 +50,19 @@ class StructuredChunker:
 
     ``size`` is the wanted length of a passage in characters, fences and table headers that are
     repeated included; only a heading or an introduction with the first lines behind it may
-    exceed it. Sections shorter than ``small`` characters, a sixth of the size unless given, may
-    share a passage. ``hard_tokens`` bounds what is embedded, breadcrumb included, by the counter
-    ``estimate/1``.
+    exceed it. Sections shorter than ``small`` characters may share a passage: none, unless that is
+    given, so that every section can be linked. ``hard_tokens`` bounds what is embedded,
+    breadcrumb included, by the counter ``estimate/1``.
     """
 
     def __init__(
         self,
         size: int = DEFAULT_SIZE,
         *,
-        small: int | None = None,
+        small: int = 0,
         hard_tokens: int = DEFAULT_HARD_TOKENS,
     ) -> None:
         """Raises :class:`~ragctl.errors.SettingsError` where no passage could be made."""
-        small = max(0, size // _SMALL_SHARE) if small is None else small
         if size < 1 or small < 0 or hard_tokens < _HARD_TOKENS_MIN:
             raise SettingsError(
                 f"passage size {size}, small {small}, hard_tokens {hard_tokens} cannot work",

@@ -1,0 +1,124 @@
+"""Finding passages: by nearness, by words, or by both; each a retriever, each one statement.
+
+The keyword score of a passage is the sum, over the terms of the question that it holds, of
+``idf x ts_rank``; ``idf`` is that of BM25 (Robertson and Sparck Jones), from the table ``terms``,
+and ``ts_rank`` of a single term is a count that saturates. Divided by the best one it goes from 0
+to 1, and with the cosine it makes the fused score, a convex combination (Bruch, Gai, Ingber: An
+Analysis of Fusion Functions for Hybrid Retrieval, 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from psycopg.rows import class_row
+
+from ragctl.db.connect import Connection
+from ragctl.db.statements import statement
+from ragctl.db.values import storable, to_database
+from ragctl.records import Hit, Query, TermShare
+
+VECTOR_WEIGHT: Final = 0.8
+"""What the cosine counts in the fused score; the keyword score counts the rest."""
+
+KEYWORD_DEPTH: Final = 4
+"""The keyword arm hands in this many times as many passages as are asked for."""
+
+RARE: Final = 2
+"""A name in at most so many passages brings one of them in: two, for passages may overlap."""
+
+COMMON_SHARE: Final = 16
+COMMON_FROM: Final = 200
+"""A term in more than this many passages, and in more than one in 16, brings none in by itself."""
+
+NamesAsked = Callable[[str], Sequence[str]]
+"""Returns the exact names that a question may mean, in the form they have in ``chunks.names``."""
+
+
+class VectorRetriever:
+    """The ``k`` nearest passages, by an exact scan; a :class:`~ragctl.protocols.Retriever`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return the passages with the highest cosine similarity, best first."""
+        values = {"vector": to_database(query.vector), **_filters(query), "k": query.k}
+        return _hits(self._connection, "chunks/nearest", values)
+
+
+class KeywordRetriever:
+    """The ``k`` best passages by words and names, without a model."""
+
+    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+        self._connection = connection
+        self._names_asked = names_asked
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return the passages with the highest keyword score, best first; the vector is unused."""
+        values = {**_asked(query.text, self._names_asked), **_filters(query), "k": query.k}
+        return _hits(self._connection, "chunks/keyword", values)
+
+
+class HybridRetriever:
+    """The ``k`` best passages by nearness and words together.
+
+    One arm is the exact scan for the ``k`` nearest, the other brings the best by words; both
+    scores are computed for all of them. A question without a vector is answered by words alone.
+    """
+
+    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+        self._connection = connection
+        self._names_asked = names_asked
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return the passages with the highest fused score, best first."""
+        if not query.vector:
+            return KeywordRetriever(self._connection, names_asked=self._names_asked).retrieve(query)
+        values = {
+            "vector": to_database(query.vector),
+            **_asked(query.text, self._names_asked),
+            **_filters(query),
+            "k": query.k,
+            "keyword_depth": KEYWORD_DEPTH,
+            "rare": RARE,
+            "common_share": COMMON_SHARE,
+            "common_from": COMMON_FROM,
+            "vector_weight": VECTOR_WEIGHT,
+        }
+        return _hits(self._connection, "chunks/hybrid", values)
+
+
+class TermShares:
+    """Takes the keyword scores of passages apart."""
+
+    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+        self._connection = connection
+        self._names_asked = names_asked
+
+    def of(self, question: str, hits: Sequence[Hit]) -> dict[int, list[TermShare]]:
+        """Return the terms of a question that each passage holds, the heaviest first, by id."""
+        values = {
+            **_asked(question, self._names_asked),
+            "chunk_ids": [hit.chunk_id for hit in hits],
+        }
+        shares: dict[int, list[TermShare]] = {hit.chunk_id: [] for hit in hits}
+        with self._connection.cursor(row_factory=class_row(TermShare)) as cursor:
+            for share in cursor.execute(statement("chunks/explain"), values):
+                shares[share.chunk_id].append(share)
+        return shares
+
+
+def _asked(question: str, names_asked: NamesAsked) -> dict[str, object]:
+    text = storable(question)
+    return {"question": text.casefold(), "names": list(names_asked(text))}
+
+
+def _filters(query: Query) -> dict[str, object]:
+    return {"tracks": list(query.tracks) or None, "pages": list(query.pages) or None}
+
+
+def _hits(connection: Connection, name: str, values: dict[str, object]) -> tuple[Hit, ...]:
+    with connection.cursor(row_factory=class_row(Hit)) as cursor:
+        return tuple(cursor.execute(statement(name), values))

@@ -1,0 +1,167 @@
+"""Exact names: functions, flags, commands, paths, headers and versions in passages and questions.
+
+A text search configuration takes ``std::vector<int>``, ``C++`` and ``--no-verify`` apart, drops
+``<linux/bpf.h>`` as a tag and keeps a path whole. So names are found here and kept beside the
+words, folded in case, in these forms:
+
+- whole, as written: ``--no-verify``, ``std::vector<int>``, ``c++``, ``/proc/sys/net``;
+- joined, without anything but letters and digits: ``noverify``, ``bpfregstate``; it stands for
+  every way of writing the dots, colons, underscores, slashes and brackets;
+- in parts, joined: the segments of a path or a dotted name, and its beginnings and ends
+  (``bpfh``, ``tcptwreuse``).
+
+The words of compound names (``string``, ``view``) are handed out beside them, to be stemmed like
+any others. A question gives the joined form of its names and of words that stand side by side, for
+``bpf reg state`` asks for ``bpf_reg_state``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+RULES_VERSION: Final = 1
+"""Goes up when the same passage gives other names: its page is stored anew then."""
+
+LONGEST_NAME: Final = 120
+LONGEST_RUN: Final = 4
+_SHORTEST_JOINED: Final = 3
+_MOST_SEGMENTS: Final = 12
+_LONGEST_TOKEN: Final = 300
+
+_TOKEN = re.compile(
+    r"""
+    (?<![^\W_])                              # not inside a word
+    (?P<prefix> --? | ~?/ | \.{1,2}/ | [$@%] | \.(?=[^\W\d_]) )?
+    (?P<core> \w+ (?: (?: -> | [-./\\:@] )+ \w+ )* )
+    (?P<suffix> \+\+(?!\w) | \#(?!\w) | <[\w:,.&*\ \[\]]{1,40}> )?
+    (?P<call> \(\) )?
+    """,
+    re.VERBOSE,
+)
+_JOINT = re.compile(r"(?:->|[-./\\:@])+")
+_COMPOUND = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]{2}|[^\W_]_+[^\W_]|[^\W\d_]\d|\d[^\W\d_]")
+_CAPITALS = re.compile(r"[A-Z][A-Z\d]+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
+_NOT_IN_NAMES = re.compile(r"[\W_]+")
+COMMON_WORDS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """a about all an and any are as at be but by can could did do does each for from had has
+    have how if in into is it its may more most not of on one or our over should so some such than
+    that the their them then there these they this to two under was were what when where which who
+    whose why will with would you your""",
+    )
+)
+_WORD = re.compile(r"[^\W_]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names of a passage in all of their forms, and the words that they are made of.
+
+    Both hold each once, in order; ``words`` stand between blanks. Among them are words with
+    letters beyond ASCII in small letters: a database in the locale C does not fold those.
+    """
+
+    names: tuple[str, ...]
+    words: str
+
+
+def names_of(text: str) -> Names:
+    """Return the names in a passage."""
+    names: dict[str, None] = {}
+    words: dict[str, None] = {}
+    for match in _tokens(text):
+        names.update(dict.fromkeys(_forms(match)))
+        for segment in _segments(match):
+            pieces = [word for part in segment.split("_") for word in _PIECE.findall(part)]
+            words.update(dict.fromkeys(word.casefold() for word in pieces))
+    if not text.isascii():
+        foreign = (word for word in _WORD.findall(text) if not word.isascii())
+        words.update(dict.fromkeys(word.casefold() for word in foreign))
+    return Names(
+        names=tuple(name for name in names if _is_usable(name)),
+        words=" ".join(word for word in words if _is_usable(word)),
+    )
+
+
+def names_asked(question: str) -> tuple[str, ...]:
+    """Return the names that a question may mean: of each token that is one, and of word runs.
+
+    The form is the joined one, and the written one where joining leaves next to nothing
+    (``C++``, ``-o``). Runs hold no common words.
+    """
+    found: dict[str, None] = {}
+    for match in _tokens(question):
+        found[_key(_whole(match))] = None
+        found[joined(match["core"])] = None
+    words = _WORD.findall(question.casefold())
+    for length in range(2, LONGEST_RUN + 1):
+        for start in range(len(words) - length + 1):
+            run = words[start : start + length]
+            if COMMON_WORDS.isdisjoint(run):
+                found["".join(run)] = None
+    return tuple(name for name in found if _is_usable(name))
+
+
+def _is_usable(name: str) -> bool:
+    """A single letter or digit names nothing; a surrogate cannot be stored."""
+    return 1 < len(name) <= LONGEST_NAME and not _SURROGATE.search(name)
+
+
+def joined(name: str) -> str:
+    """Return a name without anything but letters and digits, in folded case."""
+    return _NOT_IN_NAMES.sub("", name.casefold())
+
+
+def _key(name: str) -> str:
+    bare = joined(name)
+    return bare if len(bare) >= _SHORTEST_JOINED else name.casefold()
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield what is written like a name; plain words, which are most, are told apart first."""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if not (token.isalpha() and token[1:].islower()) and _is_name(match):
+            yield match
+
+
+def _is_name(match: re.Match[str]) -> bool:
+    core = match["core"]
+    return len(core) <= _LONGEST_TOKEN and bool(
+        match["prefix"]
+        or match["suffix"]
+        or match["call"]
+        or _JOINT.search(core)
+        or _COMPOUND.search(core)
+        or _CAPITALS.fullmatch(core)
+    )
+
+
+def _whole(match: re.Match[str]) -> str:
+    return f"{match['prefix'] or ''}{match['core']}{match['suffix'] or ''}"
+
+
+def _segments(match: re.Match[str]) -> list[str]:
+    inner = _WORD.findall(match["suffix"] or "")
+    return [*_JOINT.split(match["core"])[:_MOST_SEGMENTS], *inner]
+
+
+def _forms(match: re.Match[str]) -> Iterator[str]:
+    whole = _whole(match)
+    yield whole.casefold()
+    yield _key(whole)
+    yield joined(match["core"])
+    segments = _JOINT.split(match["core"])[:_MOST_SEGMENTS]
+    for start in range(1, len(segments)):
+        yield joined("".join(segments[start:]))
+        yield joined("".join(segments[start:]) + (match["suffix"] or ""))
+    for end in range(2, len(segments)):
+        yield joined("".join(segments[:end]))
+    for segment in _segments(match):
+        yield joined(segment)

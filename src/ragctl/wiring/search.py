@@ -1,0 +1,60 @@
+"""What finds passages, by the mode of the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragctl.db.database import Database
+from ragctl.db.search import TermShares
+from ragctl.errors import ModelMissing, ModelUnreachable
+from ragctl.indexing import require_same_model
+from ragctl.protocols import Embedder, Retriever
+from ragctl.records import IndexIdentity
+from ragctl.settings import Settings
+from ragctl.wiring.models import make_embedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What embeds a question and what finds passages for it.
+
+    ``embedder`` is ``None`` where words are to do: in the mode ``keyword``, and in ``hybrid``
+    where the model of the index is out of reach; ``unreached`` then tells why.
+    """
+
+    embedder: Embedder | None
+    retriever: Retriever
+    unreached: str = ""
+
+
+def make_search(settings: Settings, database: Database, *, recorded: IndexIdentity) -> Search:
+    """Return what finds passages in the mode of the settings.
+
+    Raises what :func:`~ragctl.wiring.models.make_embedder` raises where vectors are asked for by
+    name, and :class:`~ragctl.errors.IndexMismatch` in every mode that uses them.
+    """
+    retriever = make_retriever(settings, database)
+    if settings.retrieval.mode == "keyword":
+        return Search(embedder=None, retriever=retriever)
+    try:
+        embedder = make_embedder(settings, recorded=recorded).part
+        require_same_model(recorded, embedder.identity)
+    except (ModelMissing, ModelUnreachable) as error:
+        if settings.retrieval.mode != "hybrid":
+            raise
+        return Search(embedder=None, retriever=retriever, unreached=error.message)
+    return Search(embedder=embedder, retriever=retriever)
+
+
+def make_retriever(settings: Settings, database: Database) -> Retriever:
+    """Return what finds passages in the mode of the settings."""
+    from ragctl.stages.names import names_asked
+
+    return database.retriever(settings.retrieval.mode, names_asked=names_asked)
+
+
+def make_term_shares(database: Database) -> TermShares:
+    """Return what takes the keyword scores of passages apart."""
+    from ragctl.stages.names import names_asked
+
+    return database.term_shares(names_asked=names_asked)
