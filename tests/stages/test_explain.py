@@ -28,7 +28,8 @@ def test_parts_add_up_to_the_score_and_shares_to_the_keyword_part() -> None:
     assert [score for _, score in first.shares] == pytest.approx([0.15, 0.05])
     assert first.lead is not None
     assert first.lead.score == pytest.approx(0.1)
-    assert (first.lead.term, first.lead.term_score) == ("a", pytest.approx(0.15))
+    assert first.lead.term == "a"
+    assert first.lead.term_score == pytest.approx(0.15)
     assert second.lead is None
 
 
@@ -36,7 +37,8 @@ def test_a_lead_by_nearness_alone_names_no_term() -> None:
     hits = [_hit(1, 0.9, vector=0.9), _hit(2, 0.4, vector=0.4)]
     first, _ = explain(hits, {}, vector_weight=0.8)
     assert first.lead is not None
-    assert (first.lead.term, first.lead.vector) == ("", pytest.approx(0.5))
+    assert first.lead.term == ""
+    assert first.lead.vector == pytest.approx(0.5)
 
 
 def test_nothing_found_is_explained_by_nothing() -> None:
