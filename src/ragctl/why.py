@@ -374,7 +374,7 @@ def _ranked(evidence: Evidence, asking: Asking) -> Factor:
         told = f"none among the {rank.among:,} passages of {', '.join(asking.tracks)}"
         return _zero("rank", told, "Ask without --track, or name the track of the page.")
     ref = next(target.chunk.ref for target in evidence.targets if target.id == rank.chunk_id)
-    told = f"{rank.rank:,} of {rank.among:,}: {ref} scores {rank.score:.3f}"
+    told = f"{rank.rank:,} of {rank.among:,} by nearness: {ref} scores {rank.score:.3f}"
     if rank.score_at_k is not None:
         told += f", rank {asking.k} has {rank.score_at_k:.3f}"
     return Factor(name="rank", holds=True, value=rank.rank, told=told)
@@ -383,9 +383,9 @@ def _ranked(evidence: Evidence, asking: Asking) -> Factor:
 def _retrieved(evidence: Evidence, asking: Asking) -> Factor:
     numbers = _numbers(evidence, asking.hits)
     if numbers:
-        told = f"{_marks(numbers)} of the {asking.k} nearest"
+        told = f"{_marks(numbers)} of the {asking.k} found"
         return Factor(name="retrieved", holds=True, value=len(numbers), told=told)
-    told = f"not among the {asking.k} nearest"
+    told = f"not among the {asking.k} found"
     rank = asking.rank.rank
     change = "Ask in the words of the page"
     if not asking.tracks and evidence.stored is not None:

@@ -187,7 +187,7 @@ def _ask(
 ) -> Asking:
     embedder = wiring.make_embedder(settings, recorded=identity).part
     require_same_model(identity, embedder.identity)
-    watched = _Watched(database.chunks)
+    watched = _Watched(wiring.make_retriever(settings, database))
     prompts: list[Prompt] = []
     generator: Generator = _Deferred(settings) if writes else _Silent()
     found, failure = None, None
