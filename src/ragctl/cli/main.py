@@ -242,12 +242,13 @@ def root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``ragctl`` and exit with a documented code."""
+    is_program = arguments is None
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
-    with Stopping() as stopping:
+    with Stopping(ends_process=is_program) as stopping:
         code = _run(arguments, stopping)
         try:
             sys.stdout.flush()

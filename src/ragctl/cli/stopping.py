@@ -33,9 +33,14 @@ class Stopping:
     longer than ``UNWINDING_SECONDS`` (a database that hangs, a text in the model) is cut off, and
     so is everything at the second signal. Nothing is lost by that: the server rolls back what was
     open, and the lease of a process that is gone is free.
+
+    With ``ends_process`` that holds beyond the block too, for what runs when the interpreter
+    ends; without it, the process is another's and gets its handlers back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends_process: bool) -> None:
+        self._ends_process = ends_process
+        self._timer: threading.Timer | None = None
         self._code = 0
         self._told = False
         self._before: list[tuple[int, Callable[[int, FrameType | None], object] | int | None]] = []
@@ -51,9 +56,12 @@ class Stopping:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._code:
-            for number, handler in self._before:
-                signal.signal(number, handler)
+        if self.has_begun and self._ends_process:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        for number, handler in self._before:
+            signal.signal(number, handler)
 
     @property
     def has_begun(self) -> bool:
@@ -73,9 +81,9 @@ class Stopping:
         self._code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
         if again:
             self._cut_off()
-        timer = threading.Timer(UNWINDING_SECONDS, self._cut_off)
-        timer.daemon = True
-        timer.start()
+        self._timer = threading.Timer(UNWINDING_SECONDS, self._cut_off)
+        self._timer.daemon = True
+        self._timer.start()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise Terminated
