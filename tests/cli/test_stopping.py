@@ -69,7 +69,7 @@ def test_a_stopped_ingest_keeps_whole_pages_and_the_next_one_ends_as_if_never_st
     assert time.monotonic() - began < 5
     assert b"Traceback" not in err
     if number != signal.SIGKILL:
-        assert b"of 85 pages stored" in err or b"Interrupted" in err
+        assert b"Interrupted" in err or b"Stopped" in err  # the latter where it had to be cut off
     ollama.on("/api/embed", embeddings)
     note = ragctl("ask", "How?")
     assert note.code == 3 or "did not finish" in note.err

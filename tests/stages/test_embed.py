@@ -233,7 +233,7 @@ def test_threads_end_when_the_generator_is_left() -> None:
     end = time.monotonic() + 2
     while threading.active_count() > before and time.monotonic() < end:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_an_interrupt_ends_the_program_while_a_request_hangs() -> None:
