@@ -19,8 +19,9 @@
     │   ├── ModelMissing               the server is there, the model is not
     │   ├── ModelReplyError            a reply that is not what the protocol promises
     │   └── EmbeddingRefused           the model refuses these texts; others may still pass
-    ├── IndexMismatch              6   the index was made by another model or chunker
-    └── IncompleteAnswer           7   the answer broke off
+    └── IndexMismatch              6   the index was made by another model or chunker
+
+An answer that broke off (exit code 7) is no error: it is shown, marked as incomplete.
 
 Every class has an exit code; every error can say what to do next. Messages name the file,
 setting or address at fault and never hold a password.
@@ -172,10 +173,3 @@ class IndexMismatch(RagctlError):
 
     exit_code = EXIT_INDEX
     code = "index_mismatch"
-
-
-class IncompleteAnswer(RagctlError):
-    """The answer broke off before its end."""
-
-    exit_code = EXIT_INCOMPLETE
-    code = "incomplete"
