@@ -12,7 +12,8 @@ from ragctl.errors import UsageError
 from ragctl.evaluate.questions import Gold, KnownQuestion, parse_questions
 from ragctl.evaluate.retrieval import evaluate_retrieval, figures, prompt_tokens, score
 from ragctl.records import EmbeddingIdentity, Hit, Purpose, Query, Vector
-from ragctl.stages.render import estimated_tokens, render
+from ragctl.stages.render import render
+from ragctl.stages.tokens import estimated_tokens
 
 
 def known(

@@ -88,7 +88,7 @@ SELECT row_number() OVER (ORDER BY best.score DESC, c.id)::int AS n, c.id AS chu
        p.title, c.track, c.section,
        CASE WHEN c.anchor_lands IS NOT FALSE THEN c.anchor END AS anchor,
        c.body, c.start_char, c.end_char, p.source_path,
-       best.score, best.vector_score, best.keyword_score
+       best.score, best.vector_score, best.keyword_score, best.is_named AS named
 FROM best
 JOIN chunks c USING (id)
 JOIN pages p ON p.id = c.page_id

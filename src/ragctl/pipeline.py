@@ -72,7 +72,8 @@ Clock = Callable[[], float]
 class AnswerOptions:
     """How to answer: what to search, which prompt, how long it may be, where links point.
 
-    ``budget_tokens`` bounds the prompt: the model's window less the room for the answer.
+    ``budget_tokens`` bounds the prompt; ``least_share`` is that of
+    :func:`~ragctl.stages.render.render`.
     With ``words_will_do``, a question that cannot be embedded is answered by its words.
     """
 
@@ -80,7 +81,8 @@ class AnswerOptions:
     pages: tuple[str, ...] = ()
     k: int = 5
     template: str = "balanced"
-    budget_tokens: int = 3584
+    budget_tokens: int = 1500
+    least_share: float = 0.65
     words_will_do: bool = False
     links: LinkStyle = field(default_factory=LinkStyle)
 
@@ -192,7 +194,11 @@ def answer(
     passages = retriever.retrieve(query)
     searched = clock()
     prompt = render(
-        question, passages, template=options.template, budget_tokens=options.budget_tokens
+        question,
+        passages,
+        template=options.template,
+        budget_tokens=options.budget_tokens,
+        least_share=options.least_share,
     )
     on_prompt(prompt)
     asked = clock()
@@ -328,9 +334,7 @@ def checked(
         citations=with_support(sources, claims),
         claims=claims,
         passages=tuple(passages),
-        problems=find_problems(
-            draft, prompt, retrieved=len(passages), refused=refused, claims=claims
-        ),
+        problems=find_problems(draft, prompt, refused=refused, claims=claims),
         route=draft.route,
         attempts=(attempt,),
         prompt=prompt,

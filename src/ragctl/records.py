@@ -199,7 +199,8 @@ class Hit:
 
     ``vector_score`` is the cosine similarity, -1 to 1, ``None`` where the question was not
     embedded; ``keyword_score`` is the share of the best keyword score, 0 to 1, ``None`` where no
-    keyword search took part.
+    keyword search took part. ``named`` says that it was brought in for a name of the question that
+    hardly any passage holds.
     """
 
     n: int
@@ -217,6 +218,7 @@ class Hit:
     score: float
     vector_score: float | None
     keyword_score: float | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,12 +239,16 @@ class TermShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """The exact string sent to a model, and the passages numbered in it."""
+    """The exact string sent to a model, and the passages numbered in it.
+
+    ``crowded_out`` counts passages that would have been sent had there been room.
+    """
 
     text: str
     question: str
     template: str
     passages: tuple[Hit, ...]
+    crowded_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,6 +113,9 @@ class GenerationSettings:
     prompt: str = _setting("balanced", "prompt: balanced or strict", choices=("balanced", "strict"))
     num_ctx: int = _setting(4096, "context window in tokens", minimum=256)
     num_predict: int = _setting(512, "longest answer in tokens", minimum=1)
+    prompt_tokens: int = _setting(
+        1500, "longest prompt in tokens, by our own count; whole passages are left out", minimum=256
+    )
     first_token_seconds: float = _setting(120.0, "time to the first token", minimum=0.01)
     stall_seconds: float = _setting(30.0, "longest silence after the first token", minimum=0.01)
     total_seconds: float = _setting(300.0, "time for the whole answer", minimum=0.01)
@@ -128,7 +131,7 @@ class ChunkingSettings:
         choices=("structured", "fixed", "window"),
     )
     size: int = _setting(
-        1200, "passage size in characters; unset, fixed takes 800 and window 400 words"
+        1300, "passage size in characters; unset, fixed takes 800 and window 400 words"
     )
     overlap: int = _setting(
         0, "characters (window: words) carried over; unset, fixed takes 100; structured has none"
@@ -145,6 +148,12 @@ class RetrievalSettings:
         choices=("hybrid", "vector", "keyword"),
     )
     k: int = _setting(5, "passages for an answer", minimum=1, maximum=100)
+    least_share: float = _setting(
+        0.65,
+        "hybrid: the last passages, below this share of the best score, stay out of the prompt",
+        minimum=0.0,
+        maximum=1.0,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ class Build:
                 folder, question, self.embedder, k=2, **o
             ),
             "render": lambda template="balanced", **o: run_render(
-                folder, template=template, budget_tokens=3000, **o
+                folder, template=template, budget_tokens=3000, least_share=0.5, **o
             ),
             "generate": lambda **o: run_generate(
                 folder, self.generator, parameters={}, on_text=lambda _text: None, **o

@@ -203,6 +203,7 @@ def test_an_answer_cut_by_its_limit_says_so_and_counts_no_half_citation(
         "/api/chat",
         chat("Change it [1], check [2], and then [", done_reason="length", eval_count=512),
     )
+    ingested.set(RAGCTL_RETRIEVAL__LEAST_SHARE="0")
     done = ingested("ask", "When?")
     assert "cut at 512 tokens" in done.err
     document = ingested("ask", "When?", "--json").document
@@ -214,6 +215,7 @@ def test_citations_of_passages_that_are_not_there_are_reported(
     ingested: Program, ollama: OllamaServer
 ) -> None:
     ollama.on("/api/chat", chat("So it is [2], [9]."))
+    ingested.set(RAGCTL_RETRIEVAL__LEAST_SHARE="0")
     document = ingested("ask", "When?", "--json").document
     assert [citation["n"] for citation in document["citations"]] == [2]
     assert document["problems"][0]["code"] == "citation_out_of_range"

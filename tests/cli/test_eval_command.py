@@ -61,7 +61,7 @@ def test_figures_come_by_kind_and_overall_with_each_question(
     document = done.document
     assert document["schema"] == "ragctl.eval_retrieval/1"
     assert (document["k"], document["mode"]) == (1, "vector")
-    assert document["token_counter"] == "characters/3"
+    assert document["token_counter"] == "pieces/1"
     assert document["chunker"]
     assert [row["kind"] for row in document["kinds"]] == ["code", "natural", "unanswerable"]
     overall = document["overall"]
@@ -88,7 +88,7 @@ def test_the_table_has_a_line_a_kind_and_one_for_all(ragctl: Program, questions:
         "unanswerable",
         "all",
     ]
-    assert "characters/3" in done.err
+    assert "pieces/1" in done.err
 
 
 def test_modes_are_compared_line_by_line(ragctl: Program, questions: Path) -> None:

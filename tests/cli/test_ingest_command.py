@@ -223,7 +223,7 @@ def test_another_chunk_size_is_refused_with_both_sizes(ragctl: Program, site: Pa
     ragctl.set(RAGCTL_CHUNKING__SIZE="300")
     done = ragctl("ingest", str(site))
     assert done.code == 6
-    assert "size 1200" in done.err
+    assert "size 1300" in done.err
     assert "size 300" in done.err
 
 

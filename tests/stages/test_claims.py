@@ -199,7 +199,7 @@ def test_problems_say_what_does_not_hold_in_one_line_a_kind() -> None:
     )
     claims = check_claims(text, PASSAGES)
     prompt = Prompt(text="", question="", template="", passages=PASSAGES)
-    found = find_problems(_draft(text), prompt, retrieved=3, refused=False, claims=claims)
+    found = find_problems(_draft(text), prompt, refused=False, claims=claims)
     assert [(problem.code, problem.message) for problem in found] == [
         ("unsupported_claim", "2 statements are not supported by what is cited: [1]."),
         (

@@ -8,7 +8,8 @@ import pytest
 
 from ragctl.records import Draft, Finish, Hit, LinkStyle, Prompt
 from ragctl.stages.check import cite, find_problems, is_refusal
-from ragctl.stages.render import estimated_tokens, render
+from ragctl.stages.render import render
+from ragctl.stages.tokens import estimated_tokens
 
 
 def _hit(n: int, *, url: str = "/a/page", section: str | None = "Part", body: str = "Text.") -> Hit:
@@ -46,7 +47,7 @@ def test_the_prompt_has_fixed_words_first_and_the_question_last() -> None:
     assert len(shared) > 300
     assert two.startswith(one.partition("Passages:")[0])
     assert one.rstrip().endswith("Question: Why one?\nAnswer:")
-    assert "/a/page, section: Part" in one
+    assert "(page: Title, section: Part)" in one and "/a/page" not in one
     assert one.index("First body.") < one.index("Second body.")
 
 
@@ -60,12 +61,12 @@ def test_strict_and_balanced_differ_in_how_they_refuse() -> None:
 
 def test_whole_passages_are_dropped_from_the_end_when_the_window_is_small() -> None:
     hits = [_hit(number, body="word " * 400) for number in range(1, 6)]
-    prompt = render("Why?", hits, template="balanced", budget_tokens=2000)
+    prompt = render("Why?", hits, template="balanced", budget_tokens=1100)
     assert [hit.n for hit in prompt.passages] == [1, 2]
-    assert estimated_tokens(prompt.text) <= 2000
-    problems = find_problems(_draft("So [1]."), prompt, retrieved=5, refused=False)
+    assert estimated_tokens(prompt.text) <= 1100
+    problems = find_problems(_draft("So [1]."), prompt, refused=False)
     assert [problem.code for problem in problems] == ["passages_dropped"]
-    assert "3 of 5" in problems[0].message
+    assert "3 passages did not fit" in problems[0].message
 
 
 def test_sources_are_listed_once_a_page_and_section_under_the_numbers_of_the_text() -> None:
@@ -115,12 +116,10 @@ def test_a_refusal_is_told_from_a_hedge(text: str, refused: bool) -> None:
     ],
 )
 def test_what_is_wrong_with_an_answer_is_said(text: str, finish: Finish, codes: list[str]) -> None:
-    problems = find_problems(
-        _draft(text, finish=finish), _prompt(_hit(1)), retrieved=1, refused=False
-    )
+    problems = find_problems(_draft(text, finish=finish), _prompt(_hit(1)), refused=False)
     assert [problem.code for problem in problems] == codes
 
 
 def test_a_refusal_needs_no_citation() -> None:
     draft = _draft("The passages do not say.")
-    assert find_problems(draft, _prompt(_hit(1)), retrieved=1, refused=True) == ()
+    assert find_problems(draft, _prompt(_hit(1)), refused=True) == ()

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ragctl.errors import SettingsError
 from ragctl.files import find, read
 from ragctl.protocols import Chunker
-from ragctl.records import Chunk, Page, SourceFile
+from ragctl.records import Chunk, Heading, Page, SourceFile
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.chunk.tokens import estimated_tokens, fitting_end
 from ragctl.stages.embed import embedded_text
@@ -79,9 +79,24 @@ def assert_sound(page: Page, chunks: tuple[Chunk, ...]) -> None:
         end = chunk.end_char
         assert page.text[chunk.start_char : chunk.end_char] in chunk.body
         assert chunk.ref == f"{page.url}#c{chunk.start_char}"
-        before = [h for h in page.headings if h.start_char <= chunk.start_char]
-        assert chunk.section == (before[-1].label if before else None)
-        assert chunk.anchor == (before[-1].anchor if before else None)
+        heading = heading_of(page, chunk)
+        assert chunk.section == (heading.label if heading else None)
+        assert chunk.anchor == (heading.anchor if heading else None)
+
+
+def heading_of(page: Page, chunk: Chunk) -> Heading | None:
+    """The heading in force where a passage begins; of headings on top of it, the last."""
+    before = [h for h in page.headings if h.start_char <= chunk.start_char]
+    found = before[-1] if before else None
+    if found is None or page.text[found.start_char : chunk.start_char].strip():
+        return found
+    for heading in page.headings[len(before) :]:
+        between = page.text[found.start_char : heading.start_char].strip()
+        is_below = heading.level > found.level and "\n" not in between
+        if heading.start_char >= chunk.end_char or not is_below:
+            break
+        found = heading
+    return found
 
 
 def test_it_is_a_chunker_and_names_all_that_changes_its_result() -> None:
@@ -117,7 +132,7 @@ def test_passages_follow_sections_and_the_breadcrumb_stays_out_of_the_body() -> 
 
 def test_tiny_sections_share_a_passage_under_one_parent_only() -> None:
     text = "# A\n\n## B\n\nbe\n\n### C\n\nce\n\n### D\n\nde\n\n## E\n\nee\n\n# F\n\nef"
-    assert [c.section for c in cut(text, small=0)] == ["A", "C", "D", "E", "F"]
+    assert [c.section for c in cut(text, small=0)] == ["B", "C", "D", "E", "F"]
     joined = cut(
         "# T\n\n## X\n\n### C\n\nce\n\n### D\n\nde\n\n## Y\n\n" + "Text. " * 60 + "\n\n### E\n\nee",
         small=200,
@@ -126,12 +141,12 @@ def test_tiny_sections_share_a_passage_under_one_parent_only() -> None:
     apart = cut(
         "# T\n\n" + "Text. " * 60 + "\n\n## X\n\n### C\n\nce\n\n## Y\n\n### E\n\nee", small=8
     )
-    assert [c.section for c in apart] == ["T", "X", "Y"]
+    assert [c.section for c in apart] == ["T", "C", "E"]
 
 
-def test_a_heading_without_text_goes_with_its_first_subsection() -> None:
+def test_a_heading_without_text_goes_with_its_first_subsection_and_bears_its_name() -> None:
     chunks = cut("# A\n\n## B\n\n" + "Some text here. " * 40, small=0)
-    assert chunks[0].section == "A" and chunks[0].body.startswith("# A\n\n## B\n\nSome text")
+    assert chunks[0].section == "B" and chunks[0].body.startswith("# A\n\n## B\n\nSome text")
     assert {c.section for c in chunks[1:]} == {"B"}
 
 

@@ -267,7 +267,7 @@ def _sections(layout: Layout, view: _View) -> tuple[int, int]:
 
 def _label(layout: Layout, view: _View, *, size: int) -> Iterator[Finding]:
     passage = view.passage
-    number = layout.heading_number(view.first)
+    number = _named_heading(layout, view)
     heading = layout.headings[number] if number >= 0 else None
     if not _names(passage.section, heading):
         in_force = heading.written if heading else None
@@ -276,6 +276,28 @@ def _label(layout: Layout, view: _View, *, size: int) -> Iterator[Finding]:
         why = _mostly_elsewhere(layout, view, number, size=size)
     if why:
         yield Finding(kind="wrong_labels", place=passage.ref, why=why)
+
+
+def _named_heading(layout: Layout, view: _View) -> int:
+    """Return the heading that a passage may be labelled with, -1 for none.
+
+    That is the one in force where it begins; where it begins with a heading that has no text of
+    its own, the label may be of the heading below that one.
+    """
+    in_force = number = layout.heading_number(view.first)
+    following = number + 1
+    while (
+        number >= 0
+        and layout.headings[number].start >= view.first
+        and following < len(layout.headings)
+        and layout.headings[following].start <= view.last
+        and layout.headings[following].level > layout.headings[number].level
+        and not layout.text[layout.headings[number].end : layout.headings[following].start].strip()
+    ):
+        number, following = following, following + 1
+        if _names(view.passage.section, layout.headings[number]):
+            return number
+    return in_force
 
 
 def _mostly_elsewhere(layout: Layout, view: _View, number: int, *, size: int) -> str:
@@ -322,7 +344,7 @@ def _duplicate_anchors(
     for passage in passages:
         view = _View.of(layout, passage) if passage.anchor else None
         if view is not None and passage.anchor:
-            number = layout.heading_number(view.first)
+            number = _named_heading(layout, view)
             if number >= 0 and _names(passage.section, layout.headings[number]):
                 headings.setdefault(passage.anchor, set()).add(number)
     for anchor, numbers in headings.items():

@@ -258,7 +258,8 @@ def answer_options(
         words_will_do=settings.retrieval.mode == "hybrid",
         k=settings.retrieval.k,
         template=settings.generation.prompt,
-        budget_tokens=settings.generation.num_ctx - settings.generation.num_predict,
+        budget_tokens=wiring.prompt_budget(settings),
+        least_share=settings.retrieval.least_share,
         links=wiring.link_style(settings),
     )
 

@@ -25,7 +25,6 @@ from ragctl.db.database import Database
 from ragctl.errors import ContentError, ModelUnreachable
 from ragctl.evaluate.questions import KnownQuestion, read_questions
 from ragctl.evaluate.retrieval import (
-    TOKEN_COUNTER,
     Figures,
     Scored,
     evaluate_retrieval,
@@ -34,6 +33,7 @@ from ragctl.evaluate.retrieval import (
 )
 from ragctl.records import IndexIdentity
 from ragctl.settings import Settings
+from ragctl.stages.tokens import TOKEN_COUNTER
 
 SECONDS_BETWEEN_LINES = 5.0
 _BATCH = 16  # questions embedded at once
@@ -143,7 +143,8 @@ def _scored(
                 prompt_tokens=partial(
                     prompt_tokens,
                     template=generation.prompt,
-                    budget_tokens=generation.num_ctx - generation.num_predict,
+                    budget_tokens=wiring.prompt_budget(settings),
+                    least_share=settings.retrieval.least_share,
                 ),
                 report=progress.show,
             )

@@ -194,6 +194,7 @@ def _render(call: _Call) -> StageRun:
         call.folder,
         template=options_of_answer.template,
         budget_tokens=options_of_answer.budget_tokens,
+        least_share=options_of_answer.least_share,
         force=call.force,
     )
 

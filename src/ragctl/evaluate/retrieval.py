@@ -16,10 +16,8 @@ from statistics import median
 from ragctl.evaluate.questions import KnownQuestion
 from ragctl.protocols import Embedder, Retriever
 from ragctl.records import Hit, Query
-from ragctl.stages.render import estimated_tokens, render
-
-TOKEN_COUNTER = "characters/3"
-"""The counter of prompt tokens: :func:`ragctl.stages.render.estimated_tokens`."""
+from ragctl.stages.render import render
+from ragctl.stages.tokens import estimated_tokens
 
 OVERALL = "all"
 
@@ -83,9 +81,22 @@ def evaluate_retrieval(
         report(start + len(batch))
 
 
-def prompt_tokens(question: str, hits: Sequence[Hit], *, template: str, budget_tokens: int) -> int:
+def prompt_tokens(
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    template: str,
+    budget_tokens: int,
+    least_share: float = 0.0,
+) -> int:
     """Return the tokens of the prompt that ``ragctl ask`` would send, by the named counter."""
-    prompt = render(question, hits, template=template, budget_tokens=budget_tokens)
+    prompt = render(
+        question,
+        hits,
+        template=template,
+        budget_tokens=budget_tokens,
+        least_share=least_share,
+    )
     return estimated_tokens(prompt.text)
 
 

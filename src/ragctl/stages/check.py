@@ -94,7 +94,7 @@ def _support_of(citation: Citation, claims: Sequence[Claim]) -> Support:
 
 
 def find_problems(
-    draft: Draft, prompt: Prompt, *, retrieved: int, refused: bool, claims: Sequence[Claim] = ()
+    draft: Draft, prompt: Prompt, *, refused: bool, claims: Sequence[Claim] = ()
 ) -> tuple[Problem, ...]:
     """Return what is wrong with an answer's shape and claims, most serious first."""
     problems = list(_ending_problems(draft))
@@ -110,13 +110,12 @@ def find_problems(
     if not marks.valid and not refused and draft.text.strip():
         problems.append(Problem(code="no_citation", message="It cites no passage."))
     problems += _claim_problems(claims)
-    dropped = retrieved - len(prompt.passages)
-    if dropped:
+    if prompt.crowded_out:
+        noun = "passage" if prompt.crowded_out == 1 else "passages"
         problems.append(
             Problem(
                 code="passages_dropped",
-                message=f"{dropped} of {retrieved} passages did not fit the model's window "
-                "and were left out.",
+                message=f"{prompt.crowded_out} {noun} did not fit the prompt and were left out.",
             )
         )
     return tuple(problems)

@@ -1,7 +1,8 @@
 """Stage 6: passages and question become the exact string that is sent to the model.
 
 The fixed instructions stand first, so that a server can keep what it computed for them; the
-passages are numbered and labelled with page and section; the question comes last.
+passages are numbered and labelled with page title and section, not with addresses, which a model
+would only repeat; the question comes last.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragctl.records import Hit, Prompt
+from ragctl.stages.select import worth_sending
+from ragctl.stages.tokens import estimated_tokens
 
 BALANCED = """\
 You answer questions about a technical site from numbered passages of its pages.
@@ -33,34 +36,38 @@ Rules:
 """
 
 TEMPLATES = {"balanced": BALANCED, "strict": STRICT}
-VERSION = 1
-CHARACTERS_PER_TOKEN = 3.0
+VERSION = 2
 
 
-def render(question: str, passages: Sequence[Hit], *, template: str, budget_tokens: int) -> Prompt:
+def render(
+    question: str,
+    passages: Sequence[Hit],
+    *,
+    template: str,
+    budget_tokens: int,
+    least_share: float = 0.0,
+) -> Prompt:
     """Return the prompt for a question.
 
-    Whole passages are dropped from the end until the prompt is estimated at no more than
-    ``budget_tokens`` (:func:`estimated_tokens`); ``Prompt.passages`` are those that stayed, and
+    The end of the passages that scores below ``least_share`` of the best is not sent
+    (:func:`~ragctl.stages.select.worth_sending`); of the rest whole passages are dropped from the
+    end until the prompt is estimated at no more than ``budget_tokens``
+    (:func:`~ragctl.stages.tokens.estimated_tokens`). ``Prompt.passages`` are those that stayed;
     the first always stays.
     """
-    kept = list(passages)
+    kept = list(worth_sending(passages, least_share=least_share))
+    worth = len(kept)
     text = _text(question, kept, template)
     while len(kept) > 1 and estimated_tokens(text) > budget_tokens:
         kept.pop()
         text = _text(question, kept, template)
     return Prompt(
-        text=text, question=question, template=f"{template}/{VERSION}", passages=tuple(kept)
+        text=text,
+        question=question,
+        template=f"{template}/{VERSION}",
+        passages=tuple(kept),
+        crowded_out=worth - len(kept),
     )
-
-
-def estimated_tokens(text: str) -> int:
-    """Estimate the tokens of a text from above: three characters a token.
-
-    English prose has about four characters a token with the tokenizers of current models, code
-    about three.
-    """
-    return int(len(text) / CHARACTERS_PER_TOKEN) + 1
 
 
 def _text(question: str, passages: Sequence[Hit], template: str) -> str:
@@ -78,6 +85,6 @@ def _text(question: str, passages: Sequence[Hit], template: str) -> str:
 
 
 def label(hit: Hit) -> str:
-    """Return how a passage is named to the model: page title, address and section."""
+    """Return how a passage is named to the model: page title and section."""
     section = f", section: {hit.section}" if hit.section else ""
-    return f"(page: {hit.title}, {hit.url}{section})"
+    return f"(page: {hit.title}{section})"

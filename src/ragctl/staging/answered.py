@@ -40,11 +40,11 @@ from ragctl.records import (
     Timings,
     Vector,
 )
-from ragctl.stages.render import estimated_tokens, render
+from ragctl.stages.render import render
+from ragctl.stages.tokens import TOKEN_COUNTER, estimated_tokens
 from ragctl.staging.reading import recorded_embedding
 from ragctl.staging.running import StageRun, command_for, run_on_files
 
-COUNTER = "stages/render.estimated_tokens"
 VECTOR_SEARCH = "exact cosine over index.npz"
 Document = Callable[[Answer], Mapping[str, object]]
 """How an answer becomes the ``ragctl.answer/1`` document."""
@@ -90,19 +90,28 @@ def run_retrieve(
     return run_on_files(folder, "retrieve", parameters, work, force=force)
 
 
-def run_render(folder: Path, *, template: str, budget_tokens: int, force: bool = False) -> StageRun:
+def run_render(
+    folder: Path, *, template: str, budget_tokens: int, least_share: float, force: bool = False
+) -> StageRun:
     """Stage 6: passages and question become ``prompt.txt``."""
 
     def work() -> dict[str, Any]:
         found = read_retrieved(folder)
-        prompt = render(found.question, found.hits, template=template, budget_tokens=budget_tokens)
+        prompt = render(
+            found.question,
+            found.hits,
+            template=template,
+            budget_tokens=budget_tokens,
+            least_share=least_share,
+        )
         write_prompt(folder, prompt.text)
         return prompt_counts(prompt, template)
 
     frame = render("", (), template=template, budget_tokens=budget_tokens)
-    return run_on_files(
-        folder, "render", render_parameters(frame, template, budget_tokens), work, force=force
+    parameters = render_parameters(
+        frame, template, budget_tokens=budget_tokens, least_share=least_share
     )
+    return run_on_files(folder, "render", parameters, work, force=force)
 
 
 def run_generate(
@@ -208,19 +217,22 @@ def _require_known(tracks: Iterable[str], known: set[str]) -> None:
             )
 
 
-def render_parameters(frame: Prompt, template: str, budget_tokens: int) -> dict[str, Any]:
+def render_parameters(
+    frame: Prompt, template: str, *, budget_tokens: int, least_share: float
+) -> dict[str, Any]:
     return {
         "template": frame.template,
         "prompt": template,
         "frame_sha256": hashlib.sha256(frame.text.encode()).hexdigest(),
         "budget_tokens": budget_tokens,
+        "least_share": least_share,
     }
 
 
 def prompt_counts(prompt: Prompt, template: str) -> dict[str, Any]:
     frame = render(prompt.question, (), template=template, budget_tokens=0)
     return {
-        "counter": COUNTER,
+        "counter": TOKEN_COUNTER,
         "prompt_tokens": estimated_tokens(prompt.text),
         "passage_tokens": sum(estimated_tokens(hit.body) for hit in prompt.passages),
         "frame_tokens": estimated_tokens(frame.text),

@@ -144,7 +144,12 @@ class AnswerArtifacts:
         path, options = self._folder.path, self._options
         write_prompt(path, prompt.text)
         frame = render("", (), template=options.template, budget_tokens=options.budget_tokens)
-        parameters = render_parameters(frame, options.template, options.budget_tokens)
+        parameters = render_parameters(
+            frame,
+            options.template,
+            budget_tokens=options.budget_tokens,
+            least_share=options.least_share,
+        )
         self._record("render", parameters, prompt_counts(prompt, options.template))
         draft = self._generator.generate(prompt, on_text=on_text)
         write_draft(path, draft)

@@ -34,6 +34,7 @@ from ragctl.wiring.stages import (
     link_style,
     make_chunker,
     make_parser,
+    prompt_budget,
 )
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "ollama_address",
     "open_database",
     "open_database_for_ingest",
+    "prompt_budget",
     "raw_connection",
     "remove_site",
     "require_embedding_model",

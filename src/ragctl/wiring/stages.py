@@ -84,6 +84,17 @@ def link_style(settings: Settings) -> LinkStyle:
     return LinkStyle(base_url=settings.site.base_url, url_style=url_style)
 
 
+def prompt_budget(settings: Settings) -> int:
+    """Return how long a prompt may be, in tokens of our own count.
+
+    That is the setting ``generation.prompt_tokens``, and never more than the model's window holds
+    beside the answer, a tenth of it kept free for what our count may be short of.
+    """
+    generation = settings.generation
+    window = generation.num_ctx - generation.num_predict
+    return min(generation.prompt_tokens, int(window * 0.9))
+
+
 def make_chunker(settings: Settings) -> Chunker:
     """Return the chunker of the settings; a size that was not set is the chunker's own.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from ragctl.errors import SettingsError
@@ -21,13 +22,14 @@ from ragctl.stages.chunk.labels import HeadingIndex
 from ragctl.stages.chunk.packing import pack
 from ragctl.stages.chunk.tokens import TOKEN_COUNTER, estimated_tokens, fitting_end, within
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Goes up when the same page gives other passages."""
 
-DEFAULT_SIZE: Final = 1200
-"""Of 600, 800, 1000, 1200 and 1600 characters the first at which the five nearest passages of a
-technical site (97 pages, 64 questions) held all facts asked for most often (.78), with the page
-among them as often as at every other size (.92)."""
+DEFAULT_SIZE: Final = 1300
+"""Of 600, 800, 1000, 1200, 1300 and 1600 characters the first at which the five passages found for
+64 questions on a technical site of 97 pages held all facts asked for most often (.89), with the
+page among them as often as at every other size (.98); larger ones gain nothing, for the bound of
+tokens cuts most of them first, and leave stubs behind."""
 DEFAULT_HARD_TOKENS: Final = 480
 _HARD_TOKENS_MIN: Final = 64
 _RESERVED_TOKENS: Final = 4
@@ -39,6 +41,8 @@ _SEPARATOR: Final = " > "
 class _Passage:
     start: int
     end: int
+    place: int
+    """Where the heading that it is labelled with is in force."""
     opening: str = ""
     closing: str = ""
     is_whole: bool = False
@@ -93,14 +97,16 @@ class StructuredChunker:
         """Return the passages of ``page`` in order, counted from 0, without overlap.
 
         ``start_char`` is where a passage's slice of the text starts, indentation included; its
-        section is the heading in force there, which is its own heading where it starts with one.
+        section is the heading in force there, and where it starts with a heading, the last of
+        those that stand on top of its text.
         """
         outline = _Outline(page, self._hard_tokens // 4)
         passages: list[_Passage] = []
         for stretch in self._stretches(page):
             made = list(self._passages(page.text, stretch, outline))
             if passages and self._joined(page.text, passages[-1], made, outline):
-                made = [_Passage(passages.pop().start, made[0].end, is_whole=True)]
+                before = passages.pop()
+                made = [_Passage(before.start, made[0].end, before.start, is_whole=True)]
             passages.extend(made)
         return tuple(
             _chunk(page, position, passage, outline) for position, passage in enumerate(passages)
@@ -130,17 +136,20 @@ class StructuredChunker:
         self, text: str, stretch: Sequence[Leaf], outline: _Outline
     ) -> Iterator[_Passage]:
         start, end = stretch[0].start, stretch[-1].end
+        top = _top_headings(stretch)
         room = self._room(start, end, outline)
         closing = "" if stretch[-1].is_closed else "\n" + stretch[-1].closing
         whole = text[start:end] + closing
         if len(whole) <= room.characters and within(whole, room.tokens):
-            yield _Passage(start, end, closing=closing, is_whole=not closing)
+            yield _Passage(start, end, top[-1], closing=closing, is_whole=not closing)
             return
         made = atoms(text, stretch, room)
         for first, last in pack(made, room):
-            yield _Passage(
-                made[first].start, made[last - 1].end, made[first].opening, made[last - 1].closing
-            )
+            begin, finish = made[first], made[last - 1]
+            place = begin.start
+            if place == start:
+                place = max(at for at in top if at < finish.end)
+            yield _Passage(begin.start, finish.end, place, begin.opening, finish.closing)
 
     def _room(self, start: int, end: int, outline: _Outline) -> Room:
         reserved = outline.breadcrumb_tokens(start, end) + _RESERVED_TOKENS
@@ -163,13 +172,19 @@ class StructuredChunker:
         return end - start <= room.characters and (estimated_tokens(text[start:end]) <= room.tokens)
 
 
+def _top_headings(stretch: Sequence[Leaf]) -> list[int]:
+    """Return where the headings on top of a stretch start, or where it starts itself."""
+    top = takewhile(lambda leaf: leaf.kind == "heading", stretch)
+    return [leaf.start for leaf in top] or [stretch[0].start]
+
+
 def _is_below(before: Leaf, heading: Leaf, levels: Mapping[int, int]) -> bool:
     """Whether a heading stands directly under another that has no text of its own."""
     return before.kind == "heading" and levels[before.start] < levels[heading.start]
 
 
 def _chunk(page: Page, position: int, passage: _Passage, outline: _Outline) -> Chunk:
-    heading = outline.heading_at(passage.start)
+    heading = outline.heading_at(passage.place)
     slice_ = page.text[passage.start : passage.end]
     return Chunk(
         url=page.url,
@@ -178,7 +193,7 @@ def _chunk(page: Page, position: int, passage: _Passage, outline: _Outline) -> C
         ref=f"{page.url}#c{passage.start}",
         section=heading.label if heading else None,
         anchor=(heading.anchor or None) if heading else None,
-        breadcrumb=outline.breadcrumb(passage.start),
+        breadcrumb=outline.breadcrumb(passage.place),
         start_char=passage.start,
         end_char=passage.end,
         body=f"{passage.opening}{slice_}{passage.closing}",
