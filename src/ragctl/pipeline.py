@@ -29,12 +29,14 @@ from ragctl.indexing import (
     with_vectors,
 )
 from ragctl.ledger import Ledger
-from ragctl.protocols import Chunker, Embedder, Generator, Parser, Retriever
+from ragctl.protocols import Chunker, Coverage, Embedder, Generator, Parser, Retriever
 from ragctl.records import (
     Answer,
     Attempt,
+    Calibration,
     Citation,
     Draft,
+    Evidence,
     Hit,
     IngestProgress,
     IngestSummary,
@@ -49,9 +51,18 @@ from ragctl.records import (
     Vector,
 )
 from ragctl.stages.catalogue import Catalogue, recognise
-from ragctl.stages.check import cite, find_problems, is_refusal, with_support
+from ragctl.stages.check import (
+    cite,
+    find_problems,
+    is_refusal,
+    nearest_pages,
+    with_support,
+)
 from ragctl.stages.claims import check_claims
+from ragctl.stages.evidence import evidence_of, judged
+from ragctl.stages.generate import quoted_beneath
 from ragctl.stages.links import link_to
+from ragctl.stages.names import names_written
 from ragctl.stages.render import render
 
 CATALOGUE_ROUTE = "catalogue"
@@ -61,6 +72,7 @@ NOTHING_FOUND = Draft(
     route="none",
     finish="stop",
     written_by_model=False,
+    declined=True,
 )
 """What is answered, without a model, where no passage was found."""
 
@@ -83,6 +95,7 @@ class AnswerOptions:
     template: str = "balanced"
     budget_tokens: int = 1500
     least_share: float = 0.65
+    calibration: Calibration | None = None
     words_will_do: bool = False
     links: LinkStyle = field(default_factory=LinkStyle)
 
@@ -173,17 +186,19 @@ def answer(
     options: AnswerOptions,
     embedder: Embedder | None,
     retriever: Retriever,
+    coverage: Coverage,
     generator: Generator,
+    on_evidence: Callable[[Evidence], None],
     on_prompt: Callable[[Prompt], None],
     on_text: Callable[[str], None],
     clock: Clock,
 ) -> Answer:
     """Answer a question from the passages found for it; without an embedder, by its words.
 
-    The prompt goes to ``on_prompt`` before it is sent, the answer's text to ``on_text`` piece by
-    piece as it is written; no model is asked where no passage was found. Raises
-    :class:`~ragctl.errors.ModelError` where a model cannot be used; an answer that broke off is
-    returned, marked ``torn``.
+    How likely the passages can answer goes to ``on_evidence``, the prompt to ``on_prompt`` before
+    it is sent, the answer's text to ``on_text`` piece by piece as it is written; no model is asked
+    where no passage was found. Raises :class:`~ragctl.errors.ModelError` where a model cannot be
+    used; an answer that broke off is returned, marked ``torn``.
     """
     began = clock()
     vector, unreached = embedded(question, embedder, words_will_do=options.words_will_do)
@@ -193,6 +208,8 @@ def answer(
     )
     passages = retriever.retrieve(query)
     searched = clock()
+    evidence = weighed(question, passages, coverage, options.calibration)
+    on_evidence(evidence)
     prompt = render(
         question,
         passages,
@@ -200,6 +217,7 @@ def answer(
         budget_tokens=options.budget_tokens,
         least_share=options.least_share,
     )
+    prompt = replace(prompt, evidence=evidence)
     on_prompt(prompt)
     asked = clock()
     if passages:
@@ -272,6 +290,18 @@ def _page_cited(n: int, page: StoredPage, links: LinkStyle) -> Citation:
     )
 
 
+def weighed(
+    question: str,
+    passages: Sequence[Hit],
+    coverage: Coverage,
+    calibration: Calibration | None,
+) -> Evidence:
+    """Return how likely passages can answer a question."""
+    terms = coverage.of(question, passages)
+    evidence = evidence_of(passages, terms, names=names_written(question))
+    return judged(evidence, calibration)
+
+
 def find_passages(
     question: str,
     *,
@@ -322,7 +352,8 @@ def checked(
     attempt: Attempt,
 ) -> Answer:
     """Return what was written with its citations and problems: stage 8."""
-    refused = is_refusal(draft.text)
+    refused = draft.declined or is_refusal(draft.text)
+    beneath = quoted_beneath(draft, prompt) if refused else ""
     claims = () if refused else check_claims(draft.text, prompt.passages)
     sources = cite(draft.text, prompt.passages, links=options.links)
     return Answer(
@@ -334,7 +365,12 @@ def checked(
         citations=with_support(sources, claims),
         claims=claims,
         passages=tuple(passages),
-        problems=find_problems(draft, prompt, refused=refused, claims=claims),
+        evidence=prompt.evidence,
+        nearest=nearest_pages(passages, links=options.links) if refused else (),
+        beneath=beneath,
+        problems=find_problems(
+            draft, prompt, refused=refused, claims=claims, quoted_beneath=bool(beneath)
+        ),
         route=draft.route,
         attempts=(attempt,),
         prompt=prompt,

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from ragctl.records import (
     Chunk,
+    CoveredTerm,
     Draft,
     EmbeddingIdentity,
     Hit,
@@ -94,6 +95,13 @@ class Retriever(Protocol):
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return at most ``query.k`` passages, best first, of the tracks asked for."""
+
+
+class Coverage(Protocol):
+    """Tells which terms of a question some passages hold."""
+
+    def of(self, question: str, hits: Sequence[Hit]) -> Sequence[CoveredTerm]:
+        """Return the terms of a question, those that no passage of the site holds included."""
 
 
 class Generator(Protocol):

@@ -24,6 +24,7 @@ Finish = Literal["stop", "length", "repetition", "torn"]
 UrlStyle = Literal["plain", "slash", "html"]
 LinkFault = Literal["page missing", "anchor missing", "other heading"]
 Support = Literal["", "supported", "weak", "unsupported", "misattributed"]
+EvidenceVerdict = Literal["", "strong", "weak", "not covered"]
 Verdict = Literal["supported", "weak", "unsupported", "misattributed", "uncited"]
 
 
@@ -238,25 +239,85 @@ class TermShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredTerm:
+    """A term of a question: how many passages hold it, and the ids of those found that do.
+
+    ``idf`` is its weight, largest for a term that no passage holds; ``is_name`` says that it
+    stands for an exact name.
+    """
+
+    term: str
+    passages: int
+    idf: float
+    is_name: bool
+    held_by: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How likely it is that the passages found can answer a question.
+
+    ``top_cosine`` is the largest raw cosine among them, ``None`` where the question was not
+    embedded; ``idf_share`` the share of the question's idf that they hold, 0 to 1; ``best_match``
+    the largest product of cosine and share that one of them has. ``probability`` is ``None`` where
+    nothing was calibrated for the embedding model of the index; then ``verdict`` is empty.
+    ``rare_name`` is the rarest name of the question that stands in the site, where it stands in few
+    passages: the verdict is never ``not covered`` then; ``named_in`` is the number of the first
+    passage found that holds it, 0 for none.
+    """
+
+    top_cosine: float | None
+    idf_share: float
+    best_match: float
+    probability: float | None = None
+    verdict: EvidenceVerdict = ""
+    rare_name: str = ""
+    named_in: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How evidence becomes a probability for one embedding model: a logistic regression.
+
+    The log odds are ``bias + cosine * top_cosine + match * best_match`` with the features of
+    :class:`Evidence`. Below ``not_covered`` the passages are said not to
+    cover a question, below ``weak`` to be weak evidence. ``questions`` is how many it was fitted
+    on.
+    """
+
+    embedding_model: str
+    bias: float
+    cosine: float
+    match: float
+    not_covered: float = 0.45
+    weak: float = 0.65
+    questions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """The exact string sent to a model, and the passages numbered in it.
 
-    ``crowded_out`` counts passages that would have been sent had there been room.
+    ``tokens`` are by our own count; ``crowded_out`` counts passages that would have been sent had
+    there been room.
     """
 
     text: str
     question: str
     template: str
     passages: tuple[Hit, ...]
+    tokens: int = 0
     crowded_out: int = 0
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a generator wrote, before any check.
 
-    ``finish`` says how it ended; a ``torn`` draft has its reason in ``error``. Counts and
-    durations are ``None`` where the server did not report them.
+    ``finish`` says how it ended; a ``torn`` draft has its reason in ``error``; ``declined`` says
+    that the generator itself knows it for a refusal. Counts and durations are ``None`` where the
+    server did not report them.
     """
 
     text: str
@@ -264,6 +325,7 @@ class Draft:
     finish: Finish
     error: str = ""
     written_by_model: bool = True
+    declined: bool = False
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     prefill_ms: float | None = None
@@ -329,7 +391,11 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer with all that is needed to check it."""
+    """An answer with all that is needed to check it.
+
+    A refusal has no sources but the pages that come nearest in ``nearest``; ``beneath`` quotes the
+    passages where a model refused although they very probably hold the answer.
+    """
 
     question: str
     text: str
@@ -346,6 +412,9 @@ class Answer:
     output_tokens: int | None
     timings: Timings
     claims: tuple[Claim, ...] = ()
+    evidence: Evidence | None = None
+    nearest: tuple[Citation, ...] = ()
+    beneath: str = ""
     cached: bool = False
     cost_usd: float | None = None
     trace_id: str = ""
@@ -616,9 +685,10 @@ class TracedHit:
 class Trace:
     """What became of one question.
 
-    ``question``, ``prompt`` and ``answer`` are ``None`` where texts are not kept, the last two
-    also where it did not come to them. ``error_code`` and ``error_message`` say why there is no
-    answer; ``finish`` is then ``failed``.
+    ``question``, ``prompt`` and ``answer`` are ``None`` where texts are not kept, the last two also
+    where it did not come to them. ``top_cosine``, ``idf_share`` and ``probability`` are those of
+    :class:`Evidence`; ``prompt_counted`` is ``Prompt.tokens``. ``error_code`` and ``error_message``
+    say why there is no answer; ``finish`` is then ``failed``.
     """
 
     id: str
@@ -641,5 +711,9 @@ class Trace:
     output_tokens: int | None
     timings: Timings
     spans: tuple[Span, ...]
+    top_cosine: float | None = None
+    idf_share: float | None = None
+    probability: float | None = None
+    prompt_counted: int | None = None
     error_code: str | None = None
     error_message: str | None = None

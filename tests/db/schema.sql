@@ -25,7 +25,11 @@ CREATE TABLE public.traces (
     decode_ms double precision,
     total_ms double precision,
     error_code text,
-    error_message text
+    error_message text,
+    top_cosine double precision,
+    idf_share double precision,
+    probability double precision,
+    prompt_counted integer
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -33,6 +37,10 @@ COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; 
 COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
 COMMENT ON COLUMN public.traces.hits IS 'The passages found: rank, chunk_id, ref, section, score, vector_score, keyword_score, in_prompt, cited.';
 COMMENT ON COLUMN public.traces.error_code IS 'Why there is no answer, as in the JSON of errors; null where there is one.';
+COMMENT ON COLUMN public.traces.top_cosine IS 'The largest raw cosine among the passages found; null where the question was not embedded.';
+COMMENT ON COLUMN public.traces.idf_share IS 'The share of the question''s idf that the passages found hold, 0 to 1.';
+COMMENT ON COLUMN public.traces.probability IS 'How likely the passages found can answer, calibrated; null without a calibration for the model.';
+COMMENT ON COLUMN public.traces.prompt_counted IS 'The tokens of the prompt by our own count; prompt_tokens is the server''s.';
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -58,6 +66,18 @@ CREATE VIEW public.answer_log AS
    FROM public.traces t
   ORDER BY id DESC;
 COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';
+CREATE TABLE public.calibrations (
+    embedding_model text NOT NULL,
+    bias double precision NOT NULL,
+    cosine double precision NOT NULL,
+    match double precision NOT NULL,
+    not_covered double precision NOT NULL,
+    weak double precision NOT NULL,
+    questions integer NOT NULL,
+    figures jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE public.calibrations IS 'How evidence becomes a probability, a row an embedding model, made by `ragctl eval calibrate`; a model without a row has the one that ships, if any.';
 CREATE TABLE public.chunks (
     id integer NOT NULL,
     track text NOT NULL,
@@ -216,6 +236,8 @@ CREATE TABLE public.terms_counted (
     CONSTRAINT terms_counted_only_row_check CHECK (only_row)
 );
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
+ALTER TABLE ONLY public.calibrations
+    ADD CONSTRAINT calibrations_pkey PRIMARY KEY (embedding_model);
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.chunks

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
-from ragctl.cli.render import show_passages, show_sources_of
+from ragctl.cli.render import show_nearest, show_passage, show_passages, show_sources_of
 from ragctl.cli.sources import require_known_pages, require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import (
@@ -31,7 +32,7 @@ from ragctl.errors import (
 from ragctl.freshness import changes_since
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
-from ragctl.records import Answer, Asked, Prompt
+from ragctl.records import Answer, Asked, Calibration, Evidence, Prompt
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, headings_of
 
@@ -160,7 +161,12 @@ def ask_and_show(
             )
         require_known_tracks(database.pages.tracks(), tracks)
         require_known_pages(database, pages)
-        options_of_answer = answer_options(settings, tracks=tracks, pages=pages)
+        options_of_answer = answer_options(
+            settings,
+            tracks=tracks,
+            pages=pages,
+            calibration=wiring.calibration_of(database, identity.embedding.label),
+        )
         root = database.site.content_root()
         asked = Asked(
             question=question,
@@ -202,6 +208,8 @@ def ask_and_show(
                 options=options_of_answer,
                 embedder=search.embedder,
                 retriever=written or search.retriever,
+                coverage=wiring.make_coverage(database),
+                on_evidence=_ignored if as_json else lambda found: _remark_evidence(found, output),
                 generator=written or generator.part,
                 on_prompt=recorder.prompts(show if with_prompt and not as_json else _ignored),
                 on_text=recorder.texts(_ignored if as_json else output.stream),
@@ -249,7 +257,11 @@ def _show_looked_up(found: Answer, output: Output, *, root: str | None, as_json:
 
 
 def answer_options(
-    settings: Settings, *, tracks: tuple[str, ...], pages: tuple[str, ...] = ()
+    settings: Settings,
+    *,
+    tracks: tuple[str, ...],
+    pages: tuple[str, ...] = (),
+    calibration: Calibration | None = None,
 ) -> AnswerOptions:
     """Return how the settings have a question answered."""
     return AnswerOptions(
@@ -260,6 +272,7 @@ def answer_options(
         template=settings.generation.prompt,
         budget_tokens=wiring.prompt_budget(settings),
         least_share=settings.retrieval.least_share,
+        calibration=calibration,
         links=wiring.link_style(settings),
     )
 
@@ -285,9 +298,31 @@ def _ignored(_piece: object) -> None:
     """Take a prompt or a piece of an answer that is printed later or not at all."""
 
 
+def _remark_evidence(evidence: Evidence, output: Output) -> None:
+    """Say before the answer how much the passages found are worth for it."""
+    if evidence.verdict not in ("weak", "not covered"):
+        return
+    if evidence.verdict == "not covered":
+        told = "The site probably does not cover this"
+    elif evidence.named_in:
+        told = f"Weak evidence; {evidence.rare_name} stands in [{evidence.named_in}]"
+    else:
+        told = "Weak evidence"
+    output.remark(f"{told} (probability of an answer {evidence.probability:.2f}).", style="yellow")
+
+
 def _show(found: Answer, output: Output, *, root: str | None, with_passages: bool) -> None:
     output.line()
+    if found.beneath:
+        output.line()
+        output.line(Text("What the passages say", style="bold"))
+        output.line(found.beneath)
     show_sources_of(found, output, root=root)
+    show_nearest(found.nearest, output, root=root)
+    named = found.evidence.named_in if found.evidence and found.evidence.verdict == "weak" else 0
+    if named and not with_passages and not found.citations:
+        output.line()
+        show_passage(next(hit for hit in found.passages if hit.n == named), output)
     if with_passages:
         output.line()
         show_passages(found.passages, output)

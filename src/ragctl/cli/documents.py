@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ragctl.records import Answer, Hit, IngestSummary, LinkStyle, StoredPage
+from ragctl.records import Answer, Evidence, Hit, IngestSummary, LinkStyle, StoredPage
 from ragctl.stages.links import link_to
 
 Document = dict[str, object]
@@ -48,6 +48,18 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
         "problems": [
             {"code": problem.code, "message": problem.message} for problem in answer.problems
         ],
+        "evidence": answer.evidence and evidence_document(answer.evidence),
+        "nearest": [
+            {
+                "title": page.title,
+                "url": page.url,
+                "section": page.section or "",
+                "anchor": page.anchor or "",
+                "link": page.link,
+            }
+            for page in answer.nearest
+        ],
+        "beneath": answer.beneath,
         "route": answer.route,
         "attempts": [
             {"route": attempt.route, "outcome": attempt.outcome, "ms": round(attempt.ms, 1)}
@@ -67,6 +79,18 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
     if include_prompt:
         document["prompt"] = answer.prompt.text
     return document
+
+
+def evidence_document(evidence: Evidence) -> Document:
+    """Return how likely the passages can answer; ``probability`` is null without a calibration."""
+    return {
+        "probability": _score(evidence.probability),
+        "verdict": evidence.verdict,
+        "top_cosine": _score(evidence.top_cosine),
+        "idf_share": round(evidence.idf_share, 6),
+        "best_match": round(evidence.best_match, 6),
+        "rare_name": evidence.rare_name,
+    }
 
 
 def passage_document(hit: Hit) -> Document:

@@ -41,6 +41,15 @@ def show_sources_of(answer: Answer, output: Output, *, root: str | None) -> None
         _show_claim(claim, output)
 
 
+def show_nearest(nearest: Sequence[Citation], output: Output, *, root: str | None) -> None:
+    """Print the pages that come nearest to a question that was refused."""
+    if nearest:
+        output.line()
+        output.line(Text("Nearest pages", style="bold"))
+    for citation in nearest:
+        _show_citation(citation, output, root=root, mark="")
+
+
 _DOUBTFUL = ("unsupported", "misattributed")
 
 

@@ -194,10 +194,16 @@ def _ask(
     try:
         found = answer(
             question,
-            options=answer_options(settings, tracks=tracks),
+            options=answer_options(
+                settings,
+                tracks=tracks,
+                calibration=wiring.calibration_of(database, identity.embedding.label),
+            ),
             embedder=embedder,
             retriever=watched,
+            coverage=wiring.make_coverage(database),
             generator=generator,
+            on_evidence=lambda _evidence: None,
             on_prompt=prompts.append,
             on_text=lambda _piece: None,
             clock=time.perf_counter,

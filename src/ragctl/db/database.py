@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from ragctl.db.calibrations import Calibrations
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
@@ -15,6 +16,7 @@ from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
 from ragctl.db.search import (
+    Coverage,
     HybridRetriever,
     KeywordRetriever,
     NamesAsked,
@@ -39,6 +41,7 @@ class Database:
         self.identity = Identity(connection)
         self.runs = IngestRuns(connection)
         self.traces = Traces(connection, url)
+        self.calibrations = Calibrations(connection)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:
@@ -72,6 +75,10 @@ class Database:
     def term_shares(self, *, names_asked: NamesAsked) -> TermShares:
         """Return what takes keyword scores apart."""
         return TermShares(self._connection, names_asked=names_asked)
+
+    def coverage(self, *, names_asked: NamesAsked) -> Coverage:
+        """Return what tells which terms of a question some passages hold."""
+        return Coverage(self._connection, names_asked=names_asked)
 
     def embedding_cache(self, identity: EmbeddingIdentity) -> EmbeddingCache:
         """Return the vectors known for one embedding model."""

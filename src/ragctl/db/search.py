@@ -17,7 +17,7 @@ from psycopg.rows import class_row
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_database
-from ragctl.records import Hit, Query, TermShare
+from ragctl.records import CoveredTerm, Hit, Query, TermShare
 
 VECTOR_WEIGHT: Final = 0.8
 """What the cosine counts in the fused score; the keyword score counts the rest."""
@@ -108,6 +108,23 @@ class TermShares:
             for share in cursor.execute(statement("chunks/explain"), values):
                 shares[share.chunk_id].append(share)
         return shares
+
+
+class Coverage:
+    """Tells which terms of a question some passages hold."""
+
+    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+        self._connection = connection
+        self._names_asked = names_asked
+
+    def of(self, question: str, hits: Sequence[Hit]) -> tuple[CoveredTerm, ...]:
+        """Return the terms of a question, the heaviest first, those of no passage included."""
+        values = {
+            **_asked(question, self._names_asked),
+            "chunk_ids": [hit.chunk_id for hit in hits],
+        }
+        with self._connection.cursor(row_factory=class_row(CoveredTerm)) as cursor:
+            return tuple(cursor.execute(statement("chunks/coverage"), values))
 
 
 def _asked(question: str, names_asked: NamesAsked) -> dict[str, object]:

@@ -17,6 +17,7 @@ from ragctl.errors import DatabaseUnsuitable
 from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit
 
 _PHASES = ("embed", "search", "prefill", "decode", "total")
+_EVIDENCE = ("top_cosine", "idf_share", "probability", "prompt_counted")
 
 
 class Traces:
@@ -66,7 +67,7 @@ def _values(trace: Trace) -> dict[str, object]:
     same = (
         *("id", "asked_at", "question", "k", "embedding_model", "route", "template", "prompt"),
         *("answer", "finish", "refused", "degraded", "prompt_tokens", "output_tokens"),
-        *("error_code", "error_message"),
+        *("error_code", "error_message", *_EVIDENCE),
     )
     return {
         **{name: getattr(trace, name) for name in same},
@@ -129,6 +130,10 @@ class _Row:
     total_ms: float | None
     error_code: str | None
     error_message: str | None
+    top_cosine: float | None
+    idf_share: float | None
+    probability: float | None
+    prompt_counted: int | None
     spans: Sequence[Mapping[str, Any]]
 
     def trace(self) -> Trace:
@@ -136,7 +141,7 @@ class _Row:
         same = (
             *("id", "asked_at", "question", "k", "embedding_model", "route", "template"),
             *("prompt", "answer", "finish", "refused", "degraded", "prompt_tokens"),
-            *("output_tokens", "error_code", "error_message"),
+            *("output_tokens", "error_code", "error_message", *_EVIDENCE),
         )
         return Trace(
             **{name: getattr(self, name) for name in same},

@@ -54,6 +54,10 @@ def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
         output_tokens=answer.output_tokens,
         timings=answer.timings,
         spans=_spans(answer.timings, answer.attempts),
+        top_cosine=answer.evidence.top_cosine if answer.evidence else None,
+        idf_share=answer.evidence.idf_share if answer.evidence else None,
+        probability=answer.evidence.probability if answer.evidence else None,
+        prompt_counted=answer.prompt.tokens or None,
     )
 
 

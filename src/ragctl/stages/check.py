@@ -27,6 +27,9 @@ from ragctl.stages.citations import read_marks
 from ragctl.stages.claims import better_passage, is_unfounded
 from ragctl.stages.links import link_to
 
+NEAREST_PAGES: Final = 3
+"""How many pages a refusal points to."""
+
 _REFUSAL = re.compile(
     r"(?:the|these|none of the|no)?\s*(?:provided |given |numbered )?passages?\s+"
     r"(?:do not|don't|does not|doesn't|cover|say nothing|contain no|provide no|mention no)"
@@ -76,6 +79,26 @@ def cite(text: str, passages: Sequence[Hit], *, links: LinkStyle) -> tuple[Citat
     )
 
 
+def nearest_pages(passages: Sequence[Hit], *, links: LinkStyle) -> tuple[Citation, ...]:
+    """Return the sections that come nearest to a refused question, the best of each page."""
+    best: dict[str, Hit] = {}
+    for hit in passages:
+        best.setdefault(hit.url, hit)
+    return tuple(
+        Citation(
+            n=n,
+            title=hit.title,
+            url=hit.url,
+            section=hit.section,
+            anchor=hit.anchor,
+            link=link_to(links, hit.url, hit.source_path, hit.anchor),
+            source_path=hit.source_path,
+            passages=(hit.n,),
+        )
+        for n, hit in enumerate(list(best.values())[:NEAREST_PAGES], start=1)
+    )
+
+
 def with_support(citations: Sequence[Citation], claims: Sequence[Claim]) -> tuple[Citation, ...]:
     """Return the sources with what the claims that cite them came to.
 
@@ -94,7 +117,12 @@ def _support_of(citation: Citation, claims: Sequence[Claim]) -> Support:
 
 
 def find_problems(
-    draft: Draft, prompt: Prompt, *, refused: bool, claims: Sequence[Claim] = ()
+    draft: Draft,
+    prompt: Prompt,
+    *,
+    refused: bool,
+    claims: Sequence[Claim] = (),
+    quoted_beneath: bool = False,
 ) -> tuple[Problem, ...]:
     """Return what is wrong with an answer's shape and claims, most serious first."""
     problems = list(_ending_problems(draft))
@@ -110,6 +138,14 @@ def find_problems(
     if not marks.valid and not refused and draft.text.strip():
         problems.append(Problem(code="no_citation", message="It cites no passage."))
     problems += _claim_problems(claims)
+    if quoted_beneath:
+        problems.append(
+            Problem(
+                code="refused_despite_evidence",
+                message="The model refused although the passages very probably hold the answer: "
+                "they are quoted beneath.",
+            )
+        )
     if prompt.crowded_out:
         noun = "passage" if prompt.crowded_out == 1 else "passages"
         problems.append(

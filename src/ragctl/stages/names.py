@@ -89,6 +89,15 @@ def names_of(text: str) -> Names:
     )
 
 
+def names_written(question: str) -> frozenset[str]:
+    """Return what :func:`names_asked` finds written as a name, without the runs of plain words."""
+    found: set[str] = set()
+    for match in _tokens(question):
+        found.add(_key(_whole(match)))
+        found.add(joined(match["core"]))
+    return frozenset(name for name in found if _is_usable(name))
+
+
 def names_asked(question: str) -> tuple[str, ...]:
     """Return the names that a question may mean: of each token that is one, and of word runs.
 

@@ -66,6 +66,7 @@ def render(
         question=question,
         template=f"{template}/{VERSION}",
         passages=tuple(kept),
+        tokens=estimated_tokens(text),
         crowded_out=worth - len(kept),
     )
 

@@ -29,7 +29,14 @@ from ragctl.wiring.places import (
     settings_files,
     user_settings_path,
 )
-from ragctl.wiring.search import Search, make_retriever, make_search, make_term_shares
+from ragctl.wiring.search import (
+    Search,
+    calibration_of,
+    make_coverage,
+    make_retriever,
+    make_search,
+    make_term_shares,
+)
 from ragctl.wiring.stages import (
     link_style,
     make_chunker,
@@ -41,6 +48,7 @@ __all__ = [
     "SETTINGS_NAME",
     "Chosen",
     "Search",
+    "calibration_of",
     "data_directory",
     "database_url",
     "dump_site",
@@ -49,6 +57,7 @@ __all__ = [
     "list_sites",
     "load_settings",
     "make_chunker",
+    "make_coverage",
     "make_embedder",
     "make_generator",
     "make_ollama",

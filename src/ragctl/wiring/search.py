@@ -8,8 +8,8 @@ from ragctl.db.database import Database
 from ragctl.db.search import TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
 from ragctl.indexing import require_same_model
-from ragctl.protocols import Embedder, Retriever
-from ragctl.records import IndexIdentity
+from ragctl.protocols import Coverage, Embedder, Retriever
+from ragctl.records import Calibration, IndexIdentity
 from ragctl.settings import Settings
 from ragctl.wiring.models import make_embedder
 
@@ -51,6 +51,23 @@ def make_retriever(settings: Settings, database: Database) -> Retriever:
     from ragctl.stages.names import names_asked
 
     return database.retriever(settings.retrieval.mode, names_asked=names_asked)
+
+
+def make_coverage(database: Database) -> Coverage:
+    """Return what tells which terms of a question some passages hold."""
+    from ragctl.stages.names import names_asked
+
+    return database.coverage(names_asked=names_asked)
+
+
+def calibration_of(database: Database, embedding_model: str) -> Calibration | None:
+    """Return how evidence becomes a probability for an embedding model, ``None`` if unknown.
+
+    What was stored for the site goes before what ships.
+    """
+    from ragctl.stages.evidence import BUILT_IN
+
+    return database.calibrations.of(embedding_model) or BUILT_IN.get(embedding_model)
 
 
 def make_term_shares(database: Database) -> TermShares:
