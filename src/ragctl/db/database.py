@@ -9,6 +9,7 @@ from types import TracebackType
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
+from ragctl.db.evaluations import Evaluations
 from ragctl.db.index_identity import Identity, Site
 from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
@@ -39,6 +40,7 @@ class Database:
         self.identity = Identity(connection)
         self.runs = IngestRuns(connection)
         self.traces = Traces(connection, url)
+        self.evaluations = Evaluations(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:

@@ -89,6 +89,12 @@ def names_of(text: str) -> Names:
     )
 
 
+def written_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text whole and as they are written, each once, in order."""
+    found = dict.fromkeys(_whole(match) for match in _tokens(text))
+    return tuple(name for name in found if _is_usable(name))
+
+
 def names_asked(question: str) -> tuple[str, ...]:
     """Return the names that a question may mean: of each token that is one, and of word runs.
 
