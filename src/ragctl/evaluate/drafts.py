@@ -33,8 +33,8 @@ _OF_A_NAME: Final = ("What is {name}?", "Where is {name} explained?", "What does
 _GENERIC: Final = frozenset(
     """
     about|abstract|acknowledgements|acknowledgments|appendix|background|basics|conclusion
-    |conclusions|contents|credits|details|discussion|example|examples|exercises|faq|footnotes
-    |further reading|getting started|introduction|links|motivation|notes|outline|overview
+    |conclusions|contents|copyright|credits|details|discussion|example|examples|exercises|faq|footnotes
+    |further reading|getting started|introduction|license|links|motivation|notes|outline|overview
     |prerequisites|questions|recap|references|related work|resources|results|see also|setup
     |solution|sources|summary|table of contents|takeaways|tl;dr|usage|what's next|wrapping up
     """.replace("\n", "")

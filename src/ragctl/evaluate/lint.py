@@ -17,6 +17,7 @@ from typing import Final
 from ragctl.evaluate.questions import Gold, KnownQuestion, QuestionLine
 from ragctl.evaluate.retrieval import folded
 from ragctl.evaluate.site import SitePage
+from ragctl.stages.catalogue.headings import headings_of
 from ragctl.stages.names import COMMON_WORDS
 
 ALIKE: Final = 0.8
@@ -37,10 +38,13 @@ class Finding:
     is_note: bool = False
 
 
-def lint(lines: Sequence[QuestionLine], site: Mapping[str, SitePage]) -> tuple[Finding, ...]:
-    """Return all findings and notes on a file, by line; ``site`` holds its gold pages by address.
+def lint(
+    lines: Sequence[QuestionLine], site: Mapping[str, SitePage], *, urls: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Return all findings and notes on a file, by line.
 
-    ``site`` also names every other page, so that the nearest address can be told.
+    ``site`` holds the gold pages by address, those that are there; ``urls`` are the addresses of
+    all pages, so that the nearest can be told.
     """
     found = [
         Finding(line=line.number, id="", code="malformed", message=line.problem)
@@ -49,13 +53,22 @@ def lint(lines: Sequence[QuestionLine], site: Mapping[str, SitePage]) -> tuple[F
     ]
     asked = [(line.number, line.question) for line in lines if line.question is not None]
     for number, known in asked:
-        found.extend(_about(number, known, site))
+        found.extend(_about(number, known, site, urls))
     found.extend(_repeated(asked))
     return tuple(sorted(found, key=lambda each: (each.line, each.is_note)))
 
 
-def _about(number: int, known: KnownQuestion, site: Mapping[str, SitePage]) -> Iterator[Finding]:
-    for code, message in (*_contradictions(known), *_places(known, site), *_absent(known, site)):
+def gold_urls(lines: Sequence[QuestionLine]) -> tuple[str, ...]:
+    """Return the addresses of all gold pages that a file names, each once."""
+    named = (gold.url for line in lines if line.question for gold in line.question.gold)
+    return tuple(dict.fromkeys(named))
+
+
+def _about(
+    number: int, known: KnownQuestion, site: Mapping[str, SitePage], urls: Sequence[str]
+) -> Iterator[Finding]:
+    placed = _places(known, site, urls)
+    for code, message in (*_contradictions(known), *placed, *_absent(known, site)):
         yield Finding(line=number, id=known.id, code=code, message=message)
     for code, message in (*_too_easy(known), *_elsewhere(known, site), *_unlabelled(known)):
         yield Finding(line=number, id=known.id, code=code, message=message, is_note=True)
@@ -70,16 +83,32 @@ def _contradictions(known: KnownQuestion) -> Iterator[tuple[str, str]]:
         yield "facts_of_unanswerable", "it is not answerable and names facts"
 
 
-def _places(known: KnownQuestion, site: Mapping[str, SitePage]) -> Iterator[tuple[str, str]]:
+def _places(
+    known: KnownQuestion, site: Mapping[str, SitePage], urls: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     for gold in known.gold:
         page = site.get(gold.url)
         if page is None:
-            yield "unknown_page", f"there is no page {gold.url!r}{_nearest(gold.url, list(site))}"
+            yield "unknown_page", f"there is no page {gold.url!r}{_nearest(gold.url, urls)}"
         elif not page.passages:
             yield "empty_page", f"{gold.url} has no passages: no search can find it"
         elif gold.section and folded(gold.section) not in page.sections():
-            near = _nearest(gold.section, list(page.sections().values()))
-            yield "unknown_section", f"{gold.url} has no section {gold.section!r}{near}"
+            yield _without_passage(gold.section, page)
+
+
+def _without_passage(section: str, page: SitePage) -> tuple[str, str]:
+    """Tell a heading that no passage begins under, which no search finds, from one not there."""
+    headings = {folded(label): label for _, label in headings_of((), {page.url: page.text})}
+    label = headings.get(folded(section))
+    if label is None:
+        near = _nearest(section, list(page.sections().values()))
+        return "unknown_section", f"{page.url} has no section {section!r}{near}"
+    holding = [each.section for each in page.passages if each.section and label in each.body]
+    where = f"; its text is found as {holding[0]!r}" if holding else ""
+    return (
+        "section_without_passage",
+        f"no passage of {page.url} begins under the heading {section!r}{where}",
+    )
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
