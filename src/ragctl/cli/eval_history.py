@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Annotated
 
@@ -70,7 +70,7 @@ def _show(runs: Sequence[PastEvaluation], output: Output) -> None:
         run = past.run
         output.line(Text(_time(past), style="bold"))
         output.line(f"  {run.file}, {run.kind} {run.label}, k {run.k}")
-        for name in run.figures:
+        for name in _in_order(run.figures):
             if cell := _cell(past, name):
                 output.line(f"  {_shown(name, past):<13} {cell}")
         if note := _note(past):
@@ -78,7 +78,7 @@ def _show(runs: Sequence[PastEvaluation], output: Output) -> None:
 
 
 def _table(runs: Sequence[PastEvaluation]) -> Table:
-    figures = list(dict.fromkeys(name for past in runs for name in past.run.figures))
+    figures = _in_order({name for past in runs for name in past.run.figures})
     table = new_table(
         *("at", "file", "kind", "label", "k", "questions"),
         *(_heading(name) for name in figures),
@@ -96,6 +96,13 @@ def _table(runs: Sequence[PastEvaluation]) -> Table:
             _note(past),
         )
     return table
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return figures as they are always shown; a database keeps no order of theirs."""
+    known = [*figure_names(0), TOKENS]
+    places = {name: place for place, name in enumerate(known)}
+    return sorted(names, key=lambda name: (places.get(name, len(known)), name))
 
 
 def _time(past: PastEvaluation) -> str:
@@ -117,7 +124,7 @@ def _cell(past: PastEvaluation, name: str) -> str:
     value, change = past.run.figures.get(name), changes(past).get(name)
     if value is None:
         return ""
-    is_count = name == TOKENS or abs(value) > 1
+    is_count = abs(value) > 1 and float(value).is_integer()
     shown = f"{value:,.0f}" if is_count else f"{value:.2f}"
     if change is None:
         return shown

@@ -13,12 +13,11 @@ from rich.text import Text
 from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.eval_documents import lint_document
-from ragctl.cli.eval_make import all_pages
-from ragctl.cli.eval_store import require_index
+from ragctl.cli.eval_store import require_index, site_pages
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS
-from ragctl.evaluate.lint import Finding
+from ragctl.evaluate.lint import Finding, gold_urls
 from ragctl.evaluate.lint import lint as lint_lines
 from ragctl.evaluate.questions import no_questions, open_questions, question_lines
 
@@ -45,8 +44,12 @@ def lint(
         raise no_questions(str(file))
     with wiring.open_database(settings) as database:
         require_index(database)
-        pages = {page.url: page for page in all_pages(database)}
-    findings = lint_lines(lines, pages)
+        stored = database.pages.all()
+        named = gold_urls(lines)
+        gold = site_pages(database, [page for page in stored if page.url in named])
+    findings = lint_lines(
+        lines, {page.url: page for page in gold}, urls=[page.url for page in stored]
+    )
     if json:
         output.json(lint_document(findings, file=str(file), questions=len(lines)))
     else:

@@ -11,14 +11,12 @@ import typer
 from ragctl import wiring
 from ragctl.artifacts.storage import encoded_line, write_bytes
 from ragctl.cli import options
-from ragctl.cli.eval_store import require_index
+from ragctl.cli.eval_store import require_index, site_pages
 from ragctl.cli.output import Output
 from ragctl.cli.render import counted
 from ragctl.cli.sources import require_known_tracks
-from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
 from ragctl.evaluate.drafts import draft_questions, question_document
-from ragctl.evaluate.site import SitePage
 
 
 def make(
@@ -57,7 +55,7 @@ def make(
         require_index(database)
         tracks = tuple(track or ())
         require_known_tracks(database.pages.tracks(), tracks)
-        pages = all_pages(database)
+        pages = site_pages(database, database.pages.all())
     drafted = draft_questions(pages, count=count, seed=seed, tracks=tracks)
     if not drafted:
         raise ContentError(
@@ -76,14 +74,3 @@ def make(
         "site's own words, so they are easier than what readers ask.",
         style="yellow",
     )
-
-
-def all_pages(database: Database) -> list[SitePage]:
-    """Return every page with its text and passages, in reading order."""
-    pages = []
-    for stored in database.pages.all():
-        text = database.pages.text(stored.url)
-        if text is not None:  # removed by an ingest that runs now
-            passages = [each.chunk for each in database.chunks.of_page(stored.id)]
-            pages.append(SitePage.of(text, passages))
-    return pages

@@ -71,9 +71,10 @@ def retrieval(
             "modes; names: facts, pages, pages@1, sections, mrr; may be given more than once.",
         ),
     ] = None,
-    store: Annotated[
-        bool, typer.Option("--store/--no-store", help="Keep the figures for `ragctl eval history`.")
-    ] = True,
+    no_store: Annotated[
+        bool,
+        typer.Option("--no-store", help="Do not keep the figures for `ragctl eval history`."),
+    ] = False,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -101,7 +102,7 @@ def retrieval(
             for each in modes
         }
         runs = _runs(scored, opened, identity, passages, k=settings.retrieval.k)
-        stored = store_runs(database, runs, output) if store else {}
+        stored = {} if no_store else store_runs(database, runs, output)
     measured = Measured(
         file=opened,
         identity=identity,

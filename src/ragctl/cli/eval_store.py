@@ -1,4 +1,4 @@
-"""Keeps runs in the database, and what the eval commands ask of it before they measure."""
+"""What the eval commands take from the database, and the runs that they keep in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ragctl.cli.output import Output
 from ragctl.db.database import Database
 from ragctl.db.evaluations import Outcome
 from ragctl.errors import ContentError, DatabaseError, DatabaseUnsuitable
-from ragctl.records import Evaluation, IndexIdentity
+from ragctl.evaluate.site import SitePage
+from ragctl.records import Evaluation, IndexIdentity, StoredPage
 
 
 def require_index(database: Database) -> tuple[IndexIdentity, int]:
@@ -23,6 +24,17 @@ def require_index(database: Database) -> tuple[IndexIdentity, int]:
             hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
         )
     return identity, passages
+
+
+def site_pages(database: Database, stored: Sequence[StoredPage]) -> list[SitePage]:
+    """Return pages with their text and passages, in the order given."""
+    pages = []
+    for page in stored:
+        text = database.pages.text(page.url)
+        if text is not None:  # removed by an ingest that runs now
+            passages = [each.chunk for each in database.chunks.of_page(page.id)]
+            pages.append(SitePage.of(text, passages))
+    return pages
 
 
 def store_runs(

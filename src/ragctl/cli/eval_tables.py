@@ -148,8 +148,8 @@ def _show_comparison(
         if each.mean is not None:
             low_high = ""
             if each.interval is not None:
-                low_high = f"  {each.interval.low:+.2f} to {each.interval.high:+.2f}"
-            output.line(f"  {names[each.figure]:<11} {each.mean:+.2f}{low_high}")
+                low_high = f"  {each.interval.low:+.3f} to {each.interval.high:+.3f}"
+            output.line(f"  {names[each.figure]:<11} {each.mean:+.3f}{low_high}")
 
 
 def _ids(decided: Sequence[Decided]) -> str:
