@@ -146,6 +146,11 @@ def test_the_same_question_in_other_dress_is_a_duplicate() -> None:
     assert "line 1" in found.message
 
 
+def test_names_that_differ_in_signs_alone_are_other_questions() -> None:
+    first, second = line(question="What is C++ for?"), line(id="r", question="What is C# for?")
+    assert found_in(first, second) == ()
+
+
 def test_nearly_the_same_question_is_a_finding_with_the_same_gold_and_a_note_with_other() -> None:
     words = "Which valve opens first when pressure rises in tank number"
     first = line(question=f"{words} seven?")

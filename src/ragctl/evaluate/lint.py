@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from ragctl.stages.names import COMMON_WORDS
 ALIKE: Final = 0.8
 """Two questions are nearly the same that share this part of all their telling words."""
 
-_WORD: Final = re.compile(r"\w+")
+_MARKS: Final = "?!.,;:\"'“”‘’()"
 _NEAR: Final = 0.4
 
 
@@ -175,8 +174,8 @@ def _unlabelled(known: KnownQuestion) -> Iterator[tuple[str, str]]:
 
 def _repeated(asked: Sequence[tuple[int, KnownQuestion]]) -> Iterator[Finding]:
     """Yield each question that is another's, or nearly, at the later of the two lines."""
-    words = [_telling(known.question) for _, known in asked]
-    plain = [" ".join(_WORD.findall(folded(known.question))) for _, known in asked]
+    plain = [" ".join(_words(known.question)) for _, known in asked]
+    words = [frozenset(_words(known.question)) - COMMON_WORDS for _, known in asked]
     first: dict[str, int] = {}
     for later, (number, known) in enumerate(asked):
         before, _ = asked[first.setdefault(plain[later], later)]
@@ -198,8 +197,10 @@ def _repeated(asked: Sequence[tuple[int, KnownQuestion]]) -> Iterator[Finding]:
             )
 
 
-def _telling(question: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(folded(question))) - COMMON_WORDS
+def _words(question: str) -> list[str]:
+    """Return the words without marks around them; ``C++`` and ``C#`` stay two."""
+    stripped = (word.strip(_MARKS) for word in folded(question).split())
+    return [word for word in stripped if word]
 
 
 def _candidates(words: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
