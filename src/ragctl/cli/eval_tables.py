@@ -15,7 +15,6 @@ from ragctl.evaluate.bounds import Broken
 from ragctl.evaluate.comparison import Comparison, Decided, Measured
 from ragctl.evaluate.retrieval import (
     SHARES,
-    TOKEN_COUNTER,
     Figures,
     Scored,
     by_kind,
