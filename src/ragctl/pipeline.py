@@ -62,7 +62,7 @@ from ragctl.stages.claims import check_claims
 from ragctl.stages.evidence import evidence_of, judged
 from ragctl.stages.generate import quoted_beneath
 from ragctl.stages.links import link_to
-from ragctl.stages.names import names_written
+from ragctl.stages.names import name_keys
 from ragctl.stages.render import render
 
 CATALOGUE_ROUTE = "catalogue"
@@ -298,7 +298,7 @@ def weighed(
 ) -> Evidence:
     """Return how likely passages can answer a question."""
     terms = coverage.of(question, passages)
-    evidence = evidence_of(passages, terms, names=names_written(question))
+    evidence = evidence_of(passages, terms, names=name_keys(question))
     return judged(evidence, calibration)
 
 

@@ -68,7 +68,8 @@ LAYOUT = {
     "ragctl.toml": '[site]\nroot = "project/website/src/content"\n',
     "handbook/content/release.md": "# Release\n\nThe maintainer approves a release.\n",
     "project/questions.jsonl": (
-        '{"id": "q1", "question": "What is RCU?", "gold": [{"url": "/kernel/10-rcu"}]}\n'
+        '{"id": "q1", "question": "What is RCU?", "gold": [{"url": "/kernel/10-rcu"}], '
+        '"must_contain": ["never wait"]}\n'
     ),
     "project/website/dist/kernel/10-rcu/index.html": '<h1 id="rcu">RCU</h1>\n',
     "project/website/astro.config.mjs": "export default { site: 'https://example.org' };\n",

@@ -119,6 +119,38 @@ CREATE TABLE public.embedding_cache (
     embedding public.vector NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
+CREATE TABLE public.evaluations (
+    id text NOT NULL COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    file text NOT NULL,
+    file_sha256 text NOT NULL,
+    label text NOT NULL,
+    k integer NOT NULL,
+    embedding_model text NOT NULL,
+    chunker text NOT NULL,
+    chunker_parameters jsonb NOT NULL,
+    passages integer NOT NULL,
+    program_version text NOT NULL,
+    questions integer NOT NULL,
+    figures jsonb NOT NULL,
+    per_question jsonb NOT NULL
+);
+COMMENT ON TABLE public.evaluations IS 'A row a run of ragctl eval: which questions, which index, what came of it.';
+COMMENT ON COLUMN public.evaluations.id IS 'UUIDv7: sorts by time.';
+COMMENT ON COLUMN public.evaluations.at IS 'When the run was finished.';
+COMMENT ON COLUMN public.evaluations.kind IS 'What was measured: retrieval, or answers.';
+COMMENT ON COLUMN public.evaluations.file IS 'The name of the question file, without its folder.';
+COMMENT ON COLUMN public.evaluations.file_sha256 IS 'Of the bytes of the question file: runs are compared where it is the same.';
+COMMENT ON COLUMN public.evaluations.label IS 'What was tried: the mode of the search, or the route that wrote the answers.';
+COMMENT ON COLUMN public.evaluations.k IS 'How many passages were looked at.';
+COMMENT ON COLUMN public.evaluations.embedding_model IS 'The model of the index, provider/model.';
+COMMENT ON COLUMN public.evaluations.chunker IS 'What cut the passages of the index, and chunker_parameters how.';
+COMMENT ON COLUMN public.evaluations.passages IS 'How many passages the index held.';
+COMMENT ON COLUMN public.evaluations.program_version IS 'The version of ragctl that measured.';
+COMMENT ON COLUMN public.evaluations.questions IS 'How many questions the file held.';
+COMMENT ON COLUMN public.evaluations.figures IS 'The figures of all questions by name: shares from 0 to 1, counts; null where no question counts.';
+COMMENT ON COLUMN public.evaluations.per_question IS 'A small object a question: id, then what came of it (retrieval: page_rank, section_rank, missing).';
 CREATE TABLE public.index_identity (
     only_row boolean DEFAULT true NOT NULL,
     provider text NOT NULL,
@@ -244,6 +276,8 @@ ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_ref_key UNIQUE (ref);
 ALTER TABLE ONLY public.embedding_cache
     ADD CONSTRAINT embedding_cache_pkey PRIMARY KEY (embedding_model, content_hash);
+ALTER TABLE ONLY public.evaluations
+    ADD CONSTRAINT evaluations_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.index_identity
     ADD CONSTRAINT index_identity_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.ingest_lease
@@ -269,6 +303,7 @@ ALTER TABLE ONLY public.traces
 CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
 CREATE INDEX chunks_search ON public.chunks USING gin (search) WITH (fastupdate=off);
 CREATE INDEX chunks_track ON public.chunks USING btree (track);
+CREATE INDEX evaluations_at ON public.evaluations USING btree (at);
 CREATE INDEX pages_track ON public.pages USING btree (track, "position");
 CREATE INDEX traces_asked_at ON public.traces USING btree (asked_at);
 CREATE OR REPLACE VIEW public.page_summary AS

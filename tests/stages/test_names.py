@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragctl.stages.names import LONGEST_NAME, names_asked, names_of
+from ragctl.stages.names import LONGEST_NAME, names_asked, names_of, written_names
 
 NAMES = [
     "bpf_reg_state",
@@ -96,3 +96,8 @@ def test_hostile_texts_take_linear_time_and_give_no_long_names(piece: str) -> No
 def test_lone_surrogates_reach_no_column() -> None:
     found = names_of("a_\ud800b x.\udfff")
     assert "\ud800" not in "".join(found.names) + found.words
+
+
+def test_written_names_are_whole_and_as_written() -> None:
+    text = "Call `bpf_reg_state` or std::vector<int>; bpf_reg_state, --no-verify and words."
+    assert written_names(text) == ("bpf_reg_state", "std::vector<int>", "--no-verify")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from rich.console import Console
@@ -40,9 +40,12 @@ class Output:
 
     def json(self, document: Mapping[str, object]) -> None:
         """Print one JSON document; characters that the stream cannot hold are escaped."""
-        is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-        text = json.dumps(document, indent=2, ensure_ascii=not is_unicode)
-        sys.stdout.write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+        sys.stdout.write(_json(document, indent=2))
+
+    def json_lines(self, documents: Iterable[Mapping[str, object]]) -> None:
+        """Print JSON documents, one a line."""
+        for document in documents:
+            sys.stdout.write(_json(document, indent=None))
 
     def stream(self, text: str) -> None:
         """Write a piece of an answer as it comes."""
@@ -73,6 +76,12 @@ class Output:
         """Return a text that opens ``target`` where the terminal knows hyperlinks."""
         base = Style.parse(style) if style else Style()
         return Text(harmless(text), style=base + Style(link=target) if self.has_links else base)
+
+
+def _json(document: Mapping[str, object], *, indent: int | None) -> str:
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    text = json.dumps(document, indent=indent, ensure_ascii=not is_unicode)
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def _console(stream: TextIO, *, plain: bool) -> Console:

@@ -10,6 +10,7 @@ from ragctl.db.calibrations import Calibrations
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
+from ragctl.db.evaluations import Evaluations
 from ragctl.db.index_identity import Identity, Site
 from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
@@ -42,6 +43,7 @@ class Database:
         self.runs = IngestRuns(connection)
         self.traces = Traces(connection, url)
         self.calibrations = Calibrations(connection)
+        self.evaluations = Evaluations(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:

@@ -10,7 +10,7 @@ from ragctl.evaluate.questions import KnownQuestion
 from ragctl.protocols import Coverage, Embedder, Retriever
 from ragctl.records import Calibration, Evidence, Query
 from ragctl.stages.evidence import calibrate, evidence_of, judged
-from ragctl.stages.names import names_written
+from ragctl.stages.names import name_keys
 
 FOLDS = 5
 
@@ -66,7 +66,7 @@ def weigh_questions(
         for known, vector in zip(batch, vectors, strict=True):
             hits = retriever.retrieve(Query(text=known.question, vector=vector, k=k))
             terms = coverage.of(known.question, hits)
-            yield known, evidence_of(hits, terms, names=names_written(known.question))
+            yield known, evidence_of(hits, terms, names=name_keys(known.question))
         report(start + len(batch))
 
 

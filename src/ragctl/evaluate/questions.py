@@ -7,8 +7,9 @@ sections that answer it, ``{"url", "section"}``), ``must_contain`` (the facts, a
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,23 +37,68 @@ class KnownQuestion:
     answerable: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionFile:
+    """The text of a question file, and the sha256 of its bytes."""
+
+    path: Path
+    text: str
+    sha256: str
+
+    def questions(self) -> tuple[KnownQuestion, ...]:
+        """Return its questions; see :func:`parse_questions`."""
+        return parse_questions(self.text, name=str(self.path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionLine:
+    """A line of a question file: its number, and the question or why it holds none."""
+
+    number: int
+    question: KnownQuestion | None
+    problem: str = ""
+
+
+def open_questions(path: Path) -> QuestionFile:
+    """Return a question file as it stands on disk.
+
+    Raises :class:`~ragctl.errors.UsageError` where it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read: {error}", hint="Give a file of questions, one JSON a line."
+        ) from error
+    return QuestionFile(path=path, text=text, sha256=hashlib.sha256(data).hexdigest())
+
+
 def read_questions(path: Path) -> tuple[KnownQuestion, ...]:
     """Return the questions of a file.
 
     Raises :class:`~ragctl.errors.UsageError` naming file and line for what cannot be used.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}", hint="Give a file of questions, one JSON a line."
-        ) from error
-    return parse_questions(text, name=str(path))
+    return open_questions(path).questions()
 
 
 def parse_questions(text: str, *, name: str) -> tuple[KnownQuestion, ...]:
-    """Return the questions of a text; ``name`` is what messages call it."""
-    questions: list[KnownQuestion] = []
+    """Return the questions of a text; ``name`` is what messages call it.
+
+    Raises :class:`~ragctl.errors.UsageError` for the first line that cannot be used.
+    """
+    questions = []
+    for line in question_lines(text):
+        if line.question is None:
+            raise _unusable(name, line.number, line.problem)
+        questions.append(line.question)
+    if not questions:
+        raise no_questions(name)
+    return tuple(questions)
+
+
+def question_lines(text: str) -> Iterator[QuestionLine]:
+    """Yield every line that is not blank, with its question or what is wrong with it."""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -60,14 +106,19 @@ def parse_questions(text: str, *, name: str) -> tuple[KnownQuestion, ...]:
         try:
             question = _question(json.loads(line))
         except (ValueError, RecursionError) as error:
-            raise _unusable(name, number, str(error)) from error
+            yield QuestionLine(number=number, question=None, problem=str(error))
+            continue
         if question.id in lines:
-            raise _unusable(name, number, f"id {question.id!r} is on line {lines[question.id]} too")
+            why = f"id {question.id!r} is on line {lines[question.id]} too"
+            yield QuestionLine(number=number, question=None, problem=why)
+            continue
         lines[question.id] = number
-        questions.append(question)
-    if not questions:
-        raise UsageError(f"{name} holds no questions", hint="Write one JSON object a line.")
-    return tuple(questions)
+        yield QuestionLine(number=number, question=question)
+
+
+def no_questions(name: str) -> UsageError:
+    """Return the error of a file without a line."""
+    return UsageError(f"{name} holds no questions", hint="Write one JSON object a line.")
 
 
 def _unusable(name: str, number: int, why: str) -> UsageError:

@@ -20,6 +20,8 @@ from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens
 
 OVERALL = "all"
+SHARES = ("pages_at_1", "pages_at_k", "sections_at_k", "facts_at_k", "mrr")
+"""The figures that are means over questions, by their names in :class:`Figures`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +105,13 @@ def prompt_tokens(
 def score(known: KnownQuestion, hits: Sequence[Hit], *, prompt_tokens: int) -> Scored:
     """Return how well what was found fits a question."""
     pages = {gold.url for gold in known.gold}
-    sections = {(gold.url, _folded(gold.section)) for gold in known.gold if gold.section}
+    sections = {(gold.url, folded(gold.section)) for gold in known.gold if gold.section}
     return Scored(
         question=known,
         hits=tuple(hits),
         page_rank=_rank([hit.url in pages for hit in hits]) if pages else None,
         section_rank=(
-            _rank([(hit.url, _folded(hit.section or "")) in sections for hit in hits])
+            _rank([(hit.url, folded(hit.section or "")) in sections for hit in hits])
             if sections
             else None
         ),
@@ -122,36 +124,57 @@ def _rank(fits: Sequence[bool]) -> int:
     return fits.index(True) + 1 if True in fits else 0
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text as facts and sections are compared: small letters, blanks collapsed."""
     return " ".join(text.split()).casefold()
 
 
 def _missing(known: KnownQuestion, hits: Sequence[Hit]) -> tuple[str, ...]:
-    found = _folded("\n".join(hit.body for hit in hits))
-    return tuple(fact for fact in known.must_contain if _folded(fact) not in found)
+    found = folded("\n".join(hit.body for hit in hits))
+    return tuple(fact for fact in known.must_contain if folded(fact) not in found)
 
 
 def figures(scored: Sequence[Scored]) -> tuple[Figures, ...]:
     """Return the figures of each kind of question by name, and last those of all."""
+    return tuple(_figures(kind, group) for kind, group in by_kind(scored))
+
+
+def shares(scored: Sequence[Scored]) -> dict[str, float | None]:
+    """Return the figures of all questions that ``SHARES`` names."""
+    overall = figures(scored)[-1]
+    return {name: getattr(overall, name) for name in SHARES}
+
+
+def by_kind(scored: Sequence[Scored]) -> list[tuple[str, list[Scored]]]:
+    """Return the questions of each kind by name, and last all of them."""
     kinds = sorted({each.question.kind for each in scored})
     groups = [(kind, [each for each in scored if each.question.kind == kind]) for kind in kinds]
-    return tuple(_figures(kind, group) for kind, group in (*groups, (OVERALL, list(scored))))
+    return [*groups, (OVERALL, list(scored))]
+
+
+def values(each: Scored) -> dict[str, float | None]:
+    """Return what a question adds to each of ``SHARES``, ``None`` where it does not count."""
+    page, section = each.page_rank, each.section_rank
+    return {
+        "pages_at_1": None if page is None else float(page == 1),
+        "pages_at_k": None if page is None else float(page > 0),
+        "sections_at_k": None if section is None else float(section > 0),
+        "facts_at_k": None if each.missing is None else float(not each.missing),
+        "mrr": None if page is None else 1 / page if page else 0.0,
+    }
 
 
 def _figures(kind: str, scored: Sequence[Scored]) -> Figures:
-    ranks = [each.page_rank for each in scored if each.page_rank is not None]
-    sections = [each.section_rank for each in scored if each.section_rank is not None]
-    facts = [not each.missing for each in scored if each.missing is not None]
+    rows = [values(each) for each in scored]
+    means = {
+        name: _mean([value for row in rows if (value := row[name]) is not None]) for name in SHARES
+    }
     tokens = sorted(each.prompt_tokens for each in scored)
     return Figures(
         kind=kind,
         questions=len(scored),
-        with_gold=len(ranks),
-        pages_at_1=_mean([rank == 1 for rank in ranks]),
-        pages_at_k=_mean([rank > 0 for rank in ranks]),
-        sections_at_k=_mean([rank > 0 for rank in sections]),
-        facts_at_k=_mean(facts),
-        mrr=_mean([1 / rank if rank else 0.0 for rank in ranks]),
+        with_gold=sum(each.page_rank is not None for each in scored),
+        **means,
         prompt_tokens_median=int(median(tokens)) if tokens else 0,
         prompt_tokens_p90=tokens[math.ceil(0.9 * len(tokens)) - 1] if tokens else 0,
     )

@@ -89,13 +89,19 @@ def names_of(text: str) -> Names:
     )
 
 
-def names_written(question: str) -> frozenset[str]:
+def name_keys(question: str) -> frozenset[str]:
     """Return what :func:`names_asked` finds written as a name, without the runs of plain words."""
     found: set[str] = set()
     for match in _tokens(question):
         found.add(_key(_whole(match)))
         found.add(joined(match["core"]))
     return frozenset(name for name in found if _is_usable(name))
+
+
+def written_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text whole and as they are written, each once, in order."""
+    found = dict.fromkeys(_whole(match) for match in _tokens(text))
+    return tuple(name for name in found if _is_usable(name))
 
 
 def names_asked(question: str) -> tuple[str, ...]:

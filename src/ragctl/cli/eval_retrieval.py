@@ -1,0 +1,230 @@
+"""``ragctl eval retrieval``: how often what is found holds what was asked for."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import click
+import typer
+from rich.status import Status
+
+from ragctl import __version__, wiring
+from ragctl.cli import options
+from ragctl.cli.eval_documents import retrieval_document
+from ragctl.cli.eval_store import require_index, store_runs
+from ragctl.cli.eval_tables import show_broken, show_retrieval
+from ragctl.cli.output import Output
+from ragctl.db.database import Database
+from ragctl.db.evaluations import Outcome
+from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelUnreachable
+from ragctl.evaluate.bounds import broken_bounds, parse_bounds
+from ragctl.evaluate.comparison import Measured, compare_searches
+from ragctl.evaluate.questions import KnownQuestion, QuestionFile, open_questions
+from ragctl.evaluate.retrieval import (
+    Scored,
+    evaluate_retrieval,
+    prompt_tokens,
+    shares,
+)
+from ragctl.evaluate.runs import outcomes, retrieval_run
+from ragctl.observe.traces import trace_id
+from ragctl.records import Evaluation, IndexIdentity
+from ragctl.settings import Settings
+
+SECONDS_BETWEEN_LINES = 5.0
+_BATCH = 16  # questions embedded at once
+
+
+def retrieval(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Questions with their gold pages and facts, one JSON a line."
+        ),
+    ],
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="N", help="How many passages are looked at.")
+    ] = None,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            click_type=click.Choice(["hybrid", "vector", "keyword"]),
+            help="How passages are found: hybrid, vector or keyword; several are compared.",
+        ),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-under",
+            metavar="NAME=SHARE",
+            help="End with exit code 1 where a figure is below a share from 0 to 1, in any of the "
+            "modes; names: facts, pages, pages@1, sections, mrr; may be given more than once.",
+        ),
+    ] = None,
+    no_store: Annotated[
+        bool,
+        typer.Option("--no-store", help="Do not keep the figures for `ragctl eval history`."),
+    ] = False,
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Find passages for known questions and say how often page, section and facts are there.
+
+    Figures are shares of the questions that name a gold page, each with its 95% interval by the
+    bootstrap. Of several modes, each is held against the first. The file has one question a line:
+    {"id", "question", "kind", "gold": [{"url", "section"}], "must_contain": [...]}.
+    """
+    settings = wiring.load_settings(
+        {"site.name": site, "database.url": database_url, "retrieval.k": k}
+    )
+    bounds = parse_bounds(fail_under or ())
+    opened = open_questions(file)
+    questions = opened.questions()
+    modes = tuple(dict.fromkeys(mode or [settings.retrieval.mode]))
+    output = Output(environ=os.environ)
+    with wiring.open_database(settings) as database:
+        identity, passages = require_index(database)
+        _remark_unknown_pages(questions, database, output)
+        scored = {
+            each: _scored(questions, _in_mode(settings, each), database, identity, output)
+            for each in modes
+        }
+        runs = _runs(scored, opened, identity, passages, k=settings.retrieval.k)
+        stored = {} if no_store else store_runs(database, runs, output)
+    measured = Measured(
+        file=opened,
+        identity=identity,
+        k=settings.retrieval.k,
+        scored=scored,
+        comparisons={each: compare_searches(scored[modes[0]], scored[each]) for each in modes[1:]},
+        broken=broken_bounds(bounds, {each: shares(found) for each, found in scored.items()}),
+        stored=stored,
+    )
+    if json:
+        output.json(retrieval_document(measured))
+    else:
+        show_retrieval(measured, output)
+    show_broken(measured.broken, output)
+    raise typer.Exit(EXIT_FINDINGS if measured.broken else EXIT_DONE)
+
+
+def _in_mode(settings: Settings, mode: str) -> Settings:
+    return replace(settings, retrieval=replace(settings.retrieval, mode=mode))
+
+
+def _runs(
+    scored: Mapping[str, Sequence[Scored]],
+    file: QuestionFile,
+    identity: IndexIdentity,
+    passages: int,
+    *,
+    k: int,
+) -> list[tuple[Evaluation, Sequence[Outcome]]]:
+    """Return what is stored of each mode."""
+    at = datetime.now(UTC)
+    runs: list[tuple[Evaluation, Sequence[Outcome]]] = []
+    for mode, each in scored.items():
+        run = retrieval_run(
+            each,
+            run_id=trace_id(at, os.urandom(10)),
+            at=at,
+            file=file,
+            identity=identity,
+            passages=passages,
+            mode=mode,
+            k=k,
+            program_version=__version__,
+        )
+        runs.append((run, outcomes(each)))
+    return runs
+
+
+def _remark_unknown_pages(
+    questions: Sequence[KnownQuestion], database: Database, output: Output
+) -> None:
+    """Say which gold pages are not in the database: no retrieval can find them."""
+    known = {page.url for page in database.pages.all()}
+    unknown = sorted({gold.url for each in questions for gold in each.gold} - known)
+    if unknown:
+        shown = ", ".join(unknown[:5]) + (" …" if len(unknown) > 5 else "")
+        output.remark(
+            f"warning: {len(unknown)} gold pages are not in the database: {shown}", style="yellow"
+        )
+
+
+def _scored(
+    questions: Sequence[KnownQuestion],
+    settings: Settings,
+    database: Database,
+    identity: IndexIdentity,
+    output: Output,
+) -> list[Scored]:
+    search = wiring.make_search(settings, database, recorded=identity)
+    if search.unreached:
+        raise ModelUnreachable(search.unreached, hint="Give --mode keyword to do without.")
+    generation = settings.generation
+    with _Progress(output, total=len(questions)) as progress:
+        return list(
+            evaluate_retrieval(
+                questions,
+                embedder=search.embedder,
+                retriever=search.retriever,
+                k=settings.retrieval.k,
+                batch_size=_BATCH,
+                prompt_tokens=partial(
+                    prompt_tokens,
+                    template=generation.prompt,
+                    budget_tokens=wiring.prompt_budget(settings),
+                    least_share=settings.retrieval.least_share,
+                ),
+                report=progress.show,
+            )
+        )
+
+
+class _Progress:
+    """How many questions are done: on a terminal all the time, elsewhere a line now and then."""
+
+    def __init__(self, output: Output, *, total: int) -> None:
+        self._output = output
+        self._total = total
+        self._last_line = time.monotonic()
+        self._status = Status(self._line(0), console=output.remarks) if output.is_live else None
+
+    def __enter__(self) -> _Progress:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, done: int) -> None:
+        """Take how many questions are done."""
+        now = time.monotonic()
+        if self._status is not None:
+            self._status.update(self._line(done))
+        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            self._output.remark(self._line(done))
+
+    def _line(self, done: int) -> str:
+        return f"{done} of {self._total} questions"
