@@ -577,14 +577,19 @@ class PassageRank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question as it was put: when, of which tracks, and with what it was to be answered."""
+    """A question as it was put: when, of which tracks and pages, how it was to be answered.
+
+    ``mode`` is what was to find passages.
+    """
 
     question: str
     at: datetime
     tracks: tuple[str, ...]
     k: int
+    mode: str
     embedding_model: str
     template: str
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -618,7 +623,8 @@ class Trace:
 
     ``question``, ``prompt`` and ``answer`` are ``None`` where texts are not kept, the last two
     also where it did not come to them. ``error_code`` and ``error_message`` say why there is no
-    answer; ``finish`` is then ``failed``.
+    answer; ``finish`` is then ``failed``. ``mode`` is what found passages, ``None`` where the list
+    of pages had the answer, and in traces that were kept before there was a choice.
     """
 
     id: str
@@ -643,3 +649,5 @@ class Trace:
     spans: tuple[Span, ...]
     error_code: str | None = None
     error_message: str | None = None
+    mode: str | None = None
+    pages: tuple[str, ...] = ()

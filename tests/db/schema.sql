@@ -25,7 +25,9 @@ CREATE TABLE public.traces (
     decode_ms double precision,
     total_ms double precision,
     error_code text,
-    error_message text
+    error_message text,
+    mode text,
+    pages text[]
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -33,6 +35,8 @@ COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; 
 COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
 COMMENT ON COLUMN public.traces.hits IS 'The passages found: rank, chunk_id, ref, section, score, vector_score, keyword_score, in_prompt, cited.';
 COMMENT ON COLUMN public.traces.error_code IS 'Why there is no answer, as in the JSON of errors; null where there is one.';
+COMMENT ON COLUMN public.traces.mode IS 'What found passages: hybrid, vector or keyword; null: the list of pages answered, or the trace is older than this column.';
+COMMENT ON COLUMN public.traces.pages IS 'The addresses of the pages asked for, empty for all; null: the trace is older than this column.';
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -54,7 +58,8 @@ CREATE VIEW public.answer_log AS
     (((hits -> 0) ->> 'score'::text))::double precision AS top_score,
     prompt_tokens,
     output_tokens,
-    total_ms
+    total_ms,
+    mode
    FROM public.traces t
   ORDER BY id DESC;
 COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';

@@ -66,12 +66,13 @@ def _values(trace: Trace) -> dict[str, object]:
     same = (
         *("id", "asked_at", "question", "k", "embedding_model", "route", "template", "prompt"),
         *("answer", "finish", "refused", "degraded", "prompt_tokens", "output_tokens"),
-        *("error_code", "error_message"),
+        *("error_code", "error_message", "mode"),
     )
     return {
         **{name: getattr(trace, name) for name in same},
         **{f"{phase}_ms": getattr(trace.timings, phase) for phase in _PHASES},
         "tracks": list(trace.tracks),
+        "pages": list(trace.pages),
         "problems": [_fields(problem) for problem in trace.problems],
         "hits": [_fields(hit) for hit in trace.hits],
         "citations": [_fields(citation) for citation in trace.citations],
@@ -129,6 +130,8 @@ class _Row:
     total_ms: float | None
     error_code: str | None
     error_message: str | None
+    mode: str | None
+    pages: Sequence[str] | None
     spans: Sequence[Mapping[str, Any]]
 
     def trace(self) -> Trace:
@@ -136,11 +139,12 @@ class _Row:
         same = (
             *("id", "asked_at", "question", "k", "embedding_model", "route", "template"),
             *("prompt", "answer", "finish", "refused", "degraded", "prompt_tokens"),
-            *("output_tokens", "error_code", "error_message"),
+            *("output_tokens", "error_code", "error_message", "mode"),
         )
         return Trace(
             **{name: getattr(self, name) for name in same},
             tracks=tuple(self.tracks),
+            pages=tuple(self.pages or ()),
             problems=tuple(Problem(**problem) for problem in self.problems),
             hits=tuple(TracedHit(**hit) for hit in self.hits),
             citations=tuple(_citation(citation) for citation in self.citations),
