@@ -576,6 +576,29 @@ class PassageRank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRanks:
+    """Where passages stand by nearness, by words, and by both, each for the best of them.
+
+    Where the question was not embedded ``by_nearness`` and ``by_both`` rank nothing; ``by_words``
+    ranks the passages that hold a word of it. ``searched`` counts those asked about in the tracks
+    searched, ``passages`` all in these; ``is_reached`` tells whether an arm of hybrid search brings
+    in the best by both.
+    """
+
+    by_nearness: PassageRank
+    by_words: PassageRank
+    by_both: PassageRank
+    searched: int
+    passages: int
+    is_reached: bool
+
+    def in_mode(self, mode: str) -> PassageRank:
+        """Return the ranking that decides in a mode: ``hybrid``, ``vector`` or ``keyword``."""
+        ranking = {"vector": self.by_nearness, "keyword": self.by_words}
+        return ranking.get(mode, self.by_both)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A question as it was put: when, of which tracks and pages, how it was to be answered.
 

@@ -29,7 +29,13 @@ from ragctl.wiring.places import (
     settings_files,
     user_settings_path,
 )
-from ragctl.wiring.search import Search, make_retriever, make_search, make_term_shares
+from ragctl.wiring.search import (
+    Search,
+    make_rankings,
+    make_retriever,
+    make_search,
+    make_term_shares,
+)
 from ragctl.wiring.stages import (
     link_style,
     make_chunker,
@@ -53,6 +59,7 @@ __all__ = [
     "make_generator",
     "make_ollama",
     "make_parser",
+    "make_rankings",
     "make_retriever",
     "make_search",
     "make_term_shares",

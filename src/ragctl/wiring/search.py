@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragctl.db.database import Database
-from ragctl.db.search import TermShares
+from ragctl.db.search import Rankings, TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
 from ragctl.indexing import require_same_model
 from ragctl.protocols import Embedder, Retriever
@@ -51,6 +51,13 @@ def make_retriever(settings: Settings, database: Database) -> Retriever:
     from ragctl.stages.names import names_asked
 
     return database.retriever(settings.retrieval.mode, names_asked=names_asked)
+
+
+def make_rankings(database: Database) -> Rankings:
+    """Return what ranks passages among all."""
+    from ragctl.stages.names import names_asked
+
+    return database.rankings(names_asked=names_asked)
 
 
 def make_term_shares(database: Database) -> TermShares:
