@@ -74,8 +74,8 @@ ranked AS MATERIALIZED (
     SELECT 'fused', id, score, row_number() OVER (ORDER BY score DESC, id), is_reached
     FROM (SELECT id, is_reached,
                  %(vector_weight)s * (1 - distance)
-                 + (1 - %(vector_weight)s) * coalesce(words / nullif(normed.best_of_arms, 0), 0)
-                 AS score
+                 + (1 - %(vector_weight)s)
+                   * least(coalesce(words / nullif(normed.best_of_arms, 0), 0), 1) AS score
           FROM arms
           CROSS JOIN normed
           WHERE distance IS NOT NULL) AS both_scores

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ragctl.records import Hit
 from ragctl.why.evidence import Asking, Evidence, place_of
-from ragctl.why.ranks import ranked, why_not_found
+from ragctl.why.ranks import brought_in, ranked, why_not_found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +200,7 @@ def _ranked(evidence: Evidence, asking: Asking) -> Factor:
 def _retrieved(evidence: Evidence, asking: Asking) -> Factor:
     numbers = _numbers(evidence, asking.hits)
     if numbers:
-        told = f"{_marks(numbers)} of the {asking.k} found"
+        told = f"{_marks(numbers)} of the {asking.k} found{brought_in(asking)}"
         return Factor(name="retrieved", holds=True, value=len(numbers), told=told)
     told, change = why_not_found(evidence, asking)
     return _zero("retrieved", told, change)

@@ -56,6 +56,17 @@ def _ref(evidence: Evidence, rank: PassageRank) -> str:
     return next((t.chunk.ref for t in evidence.targets if t.id == rank.chunk_id), "")
 
 
+def brought_in(asking: Asking) -> str:
+    """Return why a passage was found although more than k have a better score; empty: none has."""
+    rank = asking.rank.rank
+    if rank is None or rank <= asking.k:
+        return ""
+    return (
+        f", though {rank:,} by score: no arm of hybrid search brought the others in, or an exact "
+        "name put it first"
+    )
+
+
 def why_not_found(evidence: Evidence, asking: Asking) -> tuple[str, str]:
     """Return why none of the passages is among the k, and what would change that."""
     told, rank = f"not among the {asking.k} found", asking.rank.rank
