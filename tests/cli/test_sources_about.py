@@ -58,6 +58,26 @@ def test_it_reads_well_in_a_pipe_and_links_to_the_site(ingested: Program) -> Non
     assert all(line == line.rstrip() and "\x1b" not in line for line in done.out.splitlines())
 
 
+def test_of_a_page_that_is_all_about_it_the_strongest_sections_are_shown(
+    ingested: Program, site: Path
+) -> None:
+    sections = [
+        f"## Part {n}\n\nA zygote {'zygote ' * (n % 7)}is {n} and other words.\n" for n in range(8)
+    ]
+    (site / "kernel/12-zygotes.md").write_text("\n".join(["---\ntitle: Z\n---", *sections]))
+    ingested("ingest", str(site))
+    (page,) = ingested("sources", "--about", "zygote", "--json").document["pages"]
+    assert [section["section"] for section in page["sections"]] == [f"Part {n}" for n in range(8)]
+    scores = {section["section"]: section["score"] for section in page["sections"]}
+    shown = ingested("sources", "--about", "zygote").out.splitlines()
+    parts = [f"Part {n}" for n in range(8) if any(line.endswith(f" Part {n}") for line in shown)]
+    assert len(parts) == 5
+    assert min(scores[part] for part in parts) >= max(
+        score for part, score in scores.items() if part not in parts
+    )
+    assert shown[-1].strip() == "and 3 more sections"
+
+
 def test_track_and_number_limit_it(ingested: Program) -> None:
     one = ingested("sources", "--about", "token bucket", "-k", "1", "--json").document
     assert len(one["pages"]) == 1

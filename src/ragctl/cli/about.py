@@ -10,7 +10,7 @@ from rich.text import Text
 from ragctl import wiring
 from ragctl.cli.ask import usable_question
 from ragctl.cli.output import Output, harmless
-from ragctl.cli.render import source_uri
+from ragctl.cli.render import counted, source_uri
 from ragctl.cli.sources import require_known_tracks
 from ragctl.errors import ContentError
 from ragctl.pipeline import find_passages, keyword_only
@@ -20,6 +20,7 @@ from ragctl.stages.about import PASSAGES, PageAbout, SectionAbout, pages_about
 from ragctl.stages.links import link_to
 
 PAGES_SHOWN = 10
+SECTIONS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +104,20 @@ def _show(
     )
     source = None if links.base_url else source_uri(root, page.source_path)
     _show_link(link_to(links, page.url, page.source_path), output, source=source)
-    for section in page.sections:
+    shown = _strongest(page.sections)
+    for section in shown:
         output.line(f"     {section.score:.3f} {_label(section)}")
         if section.anchor:
             link = link_to(links, page.url, page.source_path, section.anchor)
             _show_link(link, output, source=source, indent=11)
+    if len(page.sections) > len(shown):
+        output.line(f"     and {counted(len(page.sections) - len(shown), 'more section')}")
+
+
+def _strongest(sections: Sequence[SectionAbout]) -> list[SectionAbout]:
+    """Return those of the highest scores, in the order in which they stand on the page."""
+    ranked = sorted(sections, key=lambda section: -section.score)[:SECTIONS_SHOWN]
+    return [section for section in sections if section in ranked]
 
 
 def _show_link(link: str, output: Output, *, source: str | None, indent: int = 3) -> None:
