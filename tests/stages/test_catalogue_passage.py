@@ -10,7 +10,7 @@ import pytest
 from ragctl.records import StoredPage
 from ragctl.stages.catalogue import Catalogue, catalogue_passage
 from ragctl.stages.catalogue.passage import LONGEST_TOKENS
-from ragctl.stages.render import estimated_tokens
+from ragctl.stages.tokens import estimated_tokens
 from tests.stages.test_catalogue import SITE
 
 QUESTIONS = [
@@ -19,7 +19,10 @@ QUESTIONS = [
 ]
 TITLES = {
     "blog": ["Announcing Rust 1.34", "Strings: Part 1", "Strings: Part 2"],
-    "design": [f"Pattern {n}: how to build large things that last" for n in range(1, 17)],
+    "design": [
+        f"Pattern {n}: how to build large and important things that will last for years"
+        for n in range(1, 17)
+    ],
     "dsa": [f"Algorithm {n}" for n in range(1, 27)] + ["Suffix Array", "Suffix Automaton"],
     "essays": ["On naming", "On reviews"],
     "gpu": ["Accelerators", "eBPF on a GPU"],

@@ -16,10 +16,10 @@ from ragctl.stages.catalogue.contents import Catalogue, Track
 from ragctl.stages.catalogue.readings import PAGE_NOUNS, TRACK_NOUNS, VAGUE_NOUNS
 from ragctl.stages.catalogue.replies import pages_counted
 from ragctl.stages.catalogue.words import ORDINAL, Words, stems_of, word_set, words_of
-from ragctl.stages.render import estimated_tokens
+from ragctl.stages.tokens import estimated_tokens
 
 LONGEST_TOKENS: Final = 300
-"""The most tokens of a catalogue passage, by :func:`ragctl.stages.render.estimated_tokens`."""
+"""The most tokens of a catalogue passage, by :func:`ragctl.stages.tokens.estimated_tokens`."""
 
 _TITLE_LENGTHS: Final = (200, 100, 80, 70, 60, 50, 45, 40, 35, 30, 25)
 _LONGEST_QUESTION: Final = 300
@@ -207,4 +207,5 @@ def _grown(text: str, lines: Iterable[str]) -> str:
 
 
 def _fits(text: str) -> bool:
-    return estimated_tokens(text) <= LONGEST_TOKENS
+    # counting takes time: a text of ten characters a token is too long in any case
+    return len(text) <= 10 * LONGEST_TOKENS and estimated_tokens(text) <= LONGEST_TOKENS
