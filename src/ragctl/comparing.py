@@ -34,7 +34,8 @@ COSINE_MOVED: Final = 1e-4
 class Change:
     """One thing that differs: its name, ``added``, ``removed``, ``changed`` or ``moved``, and how.
 
-    ``cosine`` is given for vectors, ranks and scores for hits.
+    ``cosine`` is given for vectors, ranks and scores for hits: the one that ranks, and those by
+    nearness and by words that it is made of.
     """
 
     name: str
@@ -45,6 +46,10 @@ class Change:
     rank_after: int | None = None
     score_before: float | None = None
     score_after: float | None = None
+    vector_score_before: float | None = None
+    vector_score_after: float | None = None
+    keyword_score_before: float | None = None
+    keyword_score_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +217,10 @@ def _moved_hit(ref: str, was: Hit | None, now: Hit | None) -> Change:
         rank_after=now.n if now else None,
         score_before=was.score if was else None,
         score_after=now.score if now else None,
+        vector_score_before=was.vector_score if was else None,
+        vector_score_after=now.vector_score if now else None,
+        keyword_score_before=was.keyword_score if was else None,
+        keyword_score_after=now.keyword_score if now else None,
     )
 
 

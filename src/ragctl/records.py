@@ -645,15 +645,43 @@ class PassageRank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRanks:
+    """Where passages stand by nearness, by words, and by both, each for the best of them.
+
+    Where the question was not embedded ``by_nearness`` and ``by_both`` rank nothing; ``by_words``
+    ranks the passages that hold a word of it. ``searched`` counts those asked about in the tracks
+    searched, ``passages`` all in these; ``is_reached`` tells whether an arm of hybrid search brings
+    in the best by both.
+    """
+
+    by_nearness: PassageRank
+    by_words: PassageRank
+    by_both: PassageRank
+    searched: int
+    passages: int
+    is_reached: bool
+
+    def in_mode(self, mode: str) -> PassageRank:
+        """Return the ranking that decides in a mode: ``hybrid``, ``vector`` or ``keyword``."""
+        ranking = {"vector": self.by_nearness, "keyword": self.by_words}
+        return ranking.get(mode, self.by_both)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question as it was put: when, of which tracks, and with what it was to be answered."""
+    """A question as it was put: when, of which tracks and pages, how it was to be answered.
+
+    ``mode`` is what was to find passages.
+    """
 
     question: str
     at: datetime
     tracks: tuple[str, ...]
     k: int
+    mode: str
     embedding_model: str
     template: str
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -688,7 +716,9 @@ class Trace:
     ``question``, ``prompt`` and ``answer`` are ``None`` where texts are not kept, the last two also
     where it did not come to them. ``top_cosine``, ``idf_share`` and ``probability`` are those of
     :class:`Evidence`; ``prompt_counted`` is ``Prompt.tokens``. ``error_code`` and ``error_message``
-    say why there is no answer; ``finish`` is then ``failed``.
+    say why there is no answer; ``finish`` is then ``failed``. ``mode`` is what found passages,
+    ``None`` where the list of pages had the answer, and in traces that were kept before there was a
+    choice.
     """
 
     id: str
@@ -717,6 +747,8 @@ class Trace:
     prompt_counted: int | None = None
     error_code: str | None = None
     error_message: str | None = None
+    mode: str | None = None
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

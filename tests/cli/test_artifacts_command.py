@@ -161,6 +161,67 @@ def test_the_stages_go_on_from_the_files_without_a_database(
     ]
 
 
+def _retrieved(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "retrieved.json").read_text())
+    return loaded
+
+
+def test_the_files_tell_what_found_the_passages(build: Path, ragctl: Program) -> None:
+    page = "/design/01-buckets"
+    for mode in ("hybrid", "vector", "keyword"):
+        flags = ("--mode", mode, "--page", page, "--track", "design")
+        assert ragctl("ask", "How does it refill?", *flags, "--artifacts", str(build)).code == 0
+        found, recorded = _retrieved(build), _manifest(build)["stages"]["retrieve"]
+        for document in (found, recorded["parameters"]):
+            assert document["mode"] == mode
+            assert (document["tracks"], document["pages"]) == (["design"], [page])
+        assert recorded["counts"]["mode"] == mode
+        assert bool(found["query_sha256"]) == (mode != "keyword")
+        (hit,) = found["hits"]
+        assert (hit["vector_score"] is not None) == (mode != "keyword")
+        assert (hit["keyword_score"] is not None) == (mode != "vector")
+    ragctl.set(OLLAMA_HOST="http://127.0.0.1:9")
+    assert ragctl("ask", "How does it refill?", "--artifacts", str(build)).code == 0
+    assert _retrieved(build)["mode"] == "keyword"
+
+
+def test_a_stage_searches_by_vectors_alone_and_says_so_of_itself(
+    build: Path, ragctl: Program
+) -> None:
+    page = "/design/02-queues"
+    ragctl("ask", "How does it refill?", "--page", page, "--artifacts", str(build))
+    before = ragctl.folder / "before"
+    shutil.copytree(build, before)
+    done = ragctl("stage", "retrieve", "--from", str(build))
+    assert done.code == 0, done.err
+    assert "The mode hybrid needs the database" in done.err
+    found = _retrieved(build)
+    assert (found["mode"], found["pages"]) == ("vector", [page])
+    assert {hit["url"] for hit in found["hits"]} == {page}
+    assert all(hit["keyword_score"] is None for hit in found["hits"])
+    assert (
+        "parameter retrieve.mode: hybrid -> vector" in ragctl("diff", str(before), str(build)).out
+    )
+    again = ragctl("stage", "retrieve", "--from", str(build))
+    assert "nothing to do" in again.out
+    assert "needs the database" not in again.err
+
+
+def test_diff_shows_the_scores_of_passages_that_moved(build: Path, ragctl: Program) -> None:
+    ragctl("ask", "token bucket", "--mode", "hybrid", "--artifacts", str(build))
+    before = ragctl.folder / "before"
+    shutil.copytree(build, before)
+    ragctl("ask", "token bucket", "--mode", "keyword", "--artifacts", str(build))
+    gone = [hit["ref"] for hit in _retrieved(before)["hits"]][-1]
+    document = ragctl("diff", str(before), str(build), "--json").document
+    (change,) = [one for one in document["boundaries"]["hits"]["changes"] if one["name"] == gone]
+    (hit,) = [one for one in _retrieved(before)["hits"] if one["ref"] == gone]
+    assert change["vector_score_before"] == hit["vector_score"]
+    assert change["keyword_score_before"] == hit["keyword_score"] == 0
+    told = f"({hit['score']:.4f}: vector {hit['vector_score']:.4f}, keyword 0.0000) -> absent"
+    assert told in ragctl("diff", str(before), str(build)).out
+
+
 def test_parse_needs_a_root_once(ragctl: Program, site: Path) -> None:
     done = ragctl("stage", "parse", "--from", "new")
     assert done.code == 2

@@ -42,6 +42,26 @@ def test_an_answer_can_be_looked_at_afterwards(ingested: Program, ollama: Ollama
     assert document["ms"] == asked["ms"]
 
 
+def test_a_trace_tells_what_found_the_passages_and_where(ingested: Program) -> None:
+    page = "/design/01-buckets"
+    for flags, mode, told in (
+        (("--page", page), "hybrid", f"nomic-embed-text and words (hybrid), 5 passages, of {page}"),
+        (("--mode", "vector"), "vector", "ollama/nomic-embed-text (vector), 5 passages"),
+        (("--mode", "keyword"), "keyword", "words alone (keyword), 5 passages"),
+    ):
+        assert ingested("ask", QUESTION, *flags).code == 0
+        document = ingested("trace", "last", "--json").document
+        assert (document["mode"], document["pages"]) == (mode, [page] if page in flags else [])
+        assert told in ingested("trace", "last").out
+    assert ingested("ask", "How many pages are there?").code == 0
+    assert ingested("trace", "last", "--json").document["mode"] is None
+    assert "found by    the list of pages" in ingested("trace", "last").out
+    ingested.set(OLLAMA_HOST="http://127.0.0.1:9")
+    assert ingested("ask", QUESTION).code == 0
+    modes = [trace["mode"] for trace in ingested("trace", "--json").document["traces"]]
+    assert modes == ["keyword", None, "keyword", "vector", "hybrid"]
+
+
 def test_traces_are_listed_newest_first(ingested: Program) -> None:
     for number in range(3):
         ingested("ask", f"Question {number}?")

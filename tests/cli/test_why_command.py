@@ -46,6 +46,10 @@ def test_a_page_that_is_cited_holds_all_the_way(ingested: Program) -> None:
     best = done.document["best"]
     assert best["ref"].startswith(f"{PAGE}#c")
     assert 1 <= best["rank"] <= best["among"]
+    ranks = done.document["ranks"]
+    assert (done.document["mode"], ranks["vector"]) == ("hybrid", best)
+    assert factors["rank"]["value"] == ranks["hybrid"]["rank"]
+    assert ranks["keyword"]["rank"] == 1
     shown = ingested("why", QUESTION, "--page", PAGE)
     assert "No factor is zero" in shown.out
     assert best["ref"] in shown.out
@@ -161,7 +165,7 @@ def test_a_page_beyond_the_five_names_its_rank_and_the_k_that_would_do(
     far = [one for one in done if _zero(one) == "retrieved"]
     assert len(far) == 2
     for one in far:
-        best = one.document["best"]
+        best = one.document["ranks"]["hybrid"]
         assert best["rank"] > 1
         assert best["score"] < best["score_at_k"]
         assert f"-k {best['rank']}" in one.document["change"]
@@ -225,7 +229,38 @@ def test_a_root_that_is_on_another_machine_is_not_held_against_the_page(
 def test_when_no_passage_can_be_found_no_model_is_needed_and_else_it_is(ingested: Program) -> None:
     ingested.set(OLLAMA_HOST="http://127.0.0.1:9")
     assert ingested("why", QUESTION, "--page", "/nowhere").code == 1
-    assert ingested("why", QUESTION, "--page", PAGE).code == 5
+    assert ingested("why", QUESTION, "--page", PAGE, "--mode", "vector").code == 5
+
+
+def test_the_rank_that_decides_is_that_of_the_mode(ingested: Program) -> None:
+    ranked = {
+        "hybrid": "by nearness and words, which decides",
+        "vector": "by nearness, which decides",
+        "keyword": "by words, which decides",
+    }
+    for mode, told in ranked.items():
+        done = ingested("why", QUESTION, "--page", PAGE, "--no-answer", "--mode", mode, "--json")
+        rank = done.document["ranks"][mode]
+        assert done.document["mode"] == mode
+        assert _factors(done)["rank"]["value"] == rank["rank"]
+        assert told in _factors(done)["rank"]["told"]
+        assert f"{rank['ref']} scores {rank['score']:.3f}" in _factors(done)["rank"]["told"]
+    by_words = ingested(
+        "why", "Who waits?", "--page", PAGE, "--no-answer", "--mode", "keyword", "--json"
+    )
+    assert _zero(by_words) == "rank"
+    assert "no passage holds a word" in _factors(by_words)["rank"]["told"]
+
+
+def test_with_the_model_out_of_reach_words_decide_as_they_do_for_an_answer(
+    ingested: Program,
+) -> None:
+    ingested.set(OLLAMA_HOST="http://127.0.0.1:9")
+    done = ingested("why", QUESTION, "--page", PAGE, "--no-answer", "--json")
+    assert _zero(done) == ""
+    assert done.document["mode"] == "keyword"
+    assert done.document["best"]["rank"] is None
+    assert "by words, which decides (" in _factors(done)["rank"]["told"]
 
 
 def test_a_title_of_a_page_harms_no_terminal(ingested: Program, site: Path) -> None:

@@ -26,10 +26,15 @@ CREATE TABLE public.traces (
     total_ms double precision,
     error_code text,
     error_message text,
+<<<<<<< HEAD
     top_cosine double precision,
     idf_share double precision,
     probability double precision,
     prompt_counted integer
+=======
+    mode text,
+    pages text[]
+>>>>>>> 463ff155543b8053bfe5c78f54361ba2d23918a1
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -37,10 +42,15 @@ COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; 
 COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
 COMMENT ON COLUMN public.traces.hits IS 'The passages found: rank, chunk_id, ref, section, score, vector_score, keyword_score, in_prompt, cited.';
 COMMENT ON COLUMN public.traces.error_code IS 'Why there is no answer, as in the JSON of errors; null where there is one.';
+<<<<<<< HEAD
 COMMENT ON COLUMN public.traces.top_cosine IS 'The largest raw cosine among the passages found; null where the question was not embedded.';
 COMMENT ON COLUMN public.traces.idf_share IS 'The share of the question''s idf that the passages found hold, 0 to 1.';
 COMMENT ON COLUMN public.traces.probability IS 'How likely the passages found can answer, calibrated; null without a calibration for the model.';
 COMMENT ON COLUMN public.traces.prompt_counted IS 'The tokens of the prompt by our own count; prompt_tokens is the server''s.';
+=======
+COMMENT ON COLUMN public.traces.mode IS 'What found passages: hybrid, vector or keyword; null: the list of pages answered, or the trace is older than this column.';
+COMMENT ON COLUMN public.traces.pages IS 'The addresses of the pages asked for, empty for all; null: the trace is older than this column.';
+>>>>>>> 463ff155543b8053bfe5c78f54361ba2d23918a1
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -62,7 +72,8 @@ CREATE VIEW public.answer_log AS
     (((hits -> 0) ->> 'score'::text))::double precision AS top_score,
     prompt_tokens,
     output_tokens,
-    total_ms
+    total_ms,
+    mode
    FROM public.traces t
   ORDER BY id DESC;
 COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';

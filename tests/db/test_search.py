@@ -7,6 +7,7 @@ import math
 import random
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,6 +213,65 @@ def test_words_that_the_filter_leaves_out_leave_the_nearest(filled: Database) ->
     assert [hit.ref for hit in hits] == [hit.ref for hit in nearest]
 
 
+@pytest.mark.parametrize("tracks", [(), ("t1",)])
+def test_ranks_are_places_in_the_whole_list_of_each_score(
+    tracks: tuple[str, ...], filled: Database
+) -> None:
+    question, vector = "Which leader holds pfcount and the shard replica?", _vector(5001)
+    query = Query(text=question, vector=vector, tracks=tracks, k=5)
+    everything = _retriever(filled, "vector").retrieve(replace(query, k=1000))
+    ids = {hit.ref: hit.chunk_id for hit in everything}
+    cosine = {hit.ref: hit.score for hit in everything}
+    keyword = {ref: score for ref, score in _keyword_scores(filled, question).items() if ref in ids}
+    found = set(list(cosine)[:5]) | {hit.ref for hit in everything if "PFCOUNT" in hit.body}
+    best = max(keyword.values())
+    norm = max(keyword.get(ref, 0.0) for ref in found)
+    fused = {
+        ref: VECTOR_WEIGHT * cosine[ref]
+        + (1 - VECTOR_WEIGHT) * min(keyword.get(ref, 0.0) / norm, 1.0)
+        for ref in cosine
+    }
+    shares = {ref: score / best for ref, score in keyword.items()}
+    rankings = filled.rankings(names_asked=names_asked)
+    for scores, mode in ((cosine, "vector"), (shares, "keyword"), (fused, "hybrid")):
+        order = sorted(scores, key=lambda ref: (-scores[ref], ids[ref]))
+        for place in (*range(1, 7), 40, len(order)):
+            ref = order[place - 1]
+            rank = rankings.of(query, [ids[ref]]).in_mode(mode)
+            assert (rank.chunk_id, rank.rank, rank.among) == (ids[ref], place, len(order))
+            assert rank.score == pytest.approx(scores[ref], abs=1e-5)
+            assert rank.score_at_k == pytest.approx(scores[order[4]], abs=1e-5)
+        group = [ids[order[place]] for place in (30, 11, 50)]
+        assert rankings.of(query, group).in_mode(mode).rank == 12
+    whole = rankings.of(query, [ids[next(iter(cosine))], -1])
+    assert (whole.searched, whole.passages) == (1, len(everything))
+
+
+def test_ranks_tell_what_neither_arm_reaches(filled: Database) -> None:
+    question, vector = "the lock of a queue, pfcount", _vector(5002)
+    query = Query(text=question, vector=vector, k=5)
+    everything = _retriever(filled, "vector").retrieve(replace(query, k=1000))
+    rankings = filled.rankings(names_asked=names_asked)
+    reached = {hit.ref for hit in everything if rankings.of(query, [hit.chunk_id]).is_reached}
+    assert reached == {hit.ref for hit in everything if hit.n <= 5 or "PFCOUNT" in hit.body}
+
+
+def test_ranks_without_a_vector_are_those_by_words(filled: Database) -> None:
+    query = Query(text="pfcount", vector=array("f"), k=5)
+    (hit,) = _retriever(filled, "keyword").retrieve(query)
+    other = _retriever(filled, "vector").retrieve(replace(query, vector=_vector(1), k=2))
+    rankings = filled.rankings(names_asked=names_asked)
+    ranks = rankings.of(query, [hit.chunk_id])
+    assert (ranks.by_words.rank, ranks.by_words.among, ranks.passages) == (1, 1, 300)
+    assert (ranks.by_words.score, ranks.by_words.score_at_k) == (1.0, None)
+    assert ranks.by_nearness.rank is ranks.by_both.rank is None
+    unheld = next(one.chunk_id for one in other if one.chunk_id != hit.chunk_id)
+    assert rankings.of(query, [unheld]).by_words.rank is None
+    assert rankings.of(query, [unheld]).searched == 1
+    nowhere = rankings.of(replace(query, tracks=("t9",)), [unheld])
+    assert (nowhere.searched, nowhere.passages, nowhere.by_words.among) == (0, 0, 0)
+
+
 def test_what_looks_like_a_tag_hides_no_words(database: Database) -> None:
     _store(database, 1, ["if (a <b) <script> hides alpha; <beta> and c> gamma", "Nothing."])
     database.chunks.refresh_terms()
@@ -242,6 +302,9 @@ def test_hostile_questions_are_plain_text(mode: str, text: str, database: Databa
     assert database.term_shares(names_asked=names_asked).of(text, hits).keys() == {
         hit.chunk_id for hit in hits
     }
+    rankings = database.rankings(names_asked=names_asked)
+    query = Query(text=text, vector=_vector(1), k=5)
+    assert rankings.of(query, [hits[0].chunk_id]).by_both.among == len(HOSTILE)
 
 
 def test_words_fold_beyond_ascii(database: Database) -> None:

@@ -105,10 +105,19 @@ def test_the_log_has_a_line_a_question_with_its_outcome(
     for trace in (_trace(), torn, refused, quoted):
         database.traces.record(trace)
     rows = connection.execute(
-        "SELECT outcome, question, citations, top_ref, top_score, total_ms FROM answer_log"
+        "SELECT outcome, question, citations, top_ref, top_score, total_ms, mode FROM answer_log"
     ).fetchall()
     assert [row[0] for row in rows] == ["extractive", "refused", "incomplete", "answered"]
-    assert rows[-1][1:] == ("How?", 1, "/a#c1", 0.9, 100.0)
+    assert rows[-1][1:] == ("How?", 1, "/a#c1", 0.9, 100.0, "vector")
+
+
+def test_a_trace_from_before_modes_were_kept_has_none(
+    database: Database, connection: Connection
+) -> None:
+    database.traces.record(_trace())
+    connection.execute("UPDATE traces SET mode = NULL, pages = NULL")
+    (old,) = database.traces.recent(at_most=1)
+    assert (old.mode, old.pages) == (None, ())
 
 
 def _as_reader(url: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from ragctl.errors import DatabaseError, ModelUnreachable
 from ragctl.observe.recorder import Recorder
-from ragctl.observe.traces import outcome_of, trace_id, trace_of, without_texts
+from ragctl.observe.traces import outcome_of, trace_id, trace_of, trace_of_failure, without_texts
 from ragctl.records import (
     Answer,
     Asked,
@@ -25,7 +26,14 @@ from ragctl.records import (
 
 AT = datetime(2026, 3, 4, 5, 6, 7, 891000, tzinfo=UTC)
 ASKED = Asked(
-    question="How?", at=AT, tracks=("a",), k=5, embedding_model="ollama/n", template="balanced"
+    question="How?",
+    at=AT,
+    tracks=("a",),
+    k=5,
+    mode="vector",
+    embedding_model="ollama/n",
+    template="balanced",
+    pages=("/a",),
 )
 
 
@@ -90,6 +98,22 @@ def test_without_texts_only_numbers_and_addresses_are_left() -> None:
     assert trace.problems[0].message == ""
     assert "secret" not in repr(trace)
     assert trace.hits[0].score == 0.9
+
+
+def test_the_mode_of_a_trace_is_the_one_that_ran() -> None:
+    asked = replace(ASKED, mode="hybrid")
+    assert trace_of("x", asked, answered()).mode == "hybrid"
+    by_words = Problem(code="keyword_only", message="No model.")
+    assert trace_of("x", asked, replace(answered(), problems=(by_words,))).mode == "keyword"
+    nothing_searched = replace(answered(), timings=Timings(total=1.0))
+    assert trace_of("x", asked, nothing_searched).mode is None
+    worded = tuple(replace(found, vector_score=None) for found in answered().passages)
+    for passages, mode in ((worded, "keyword"), (answered().passages, "hybrid")):
+        failed = trace_of_failure(
+            "x", asked, ModelUnreachable("no"), text="", total_ms=1.0,
+            prompt=replace(answered().prompt, passages=passages),
+        )  # fmt: skip
+        assert (failed.mode, failed.pages) == (mode, ("/a",))
 
 
 class _Kept:

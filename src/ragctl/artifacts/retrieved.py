@@ -17,7 +17,12 @@ SCHEMA = "ragctl.retrieved/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
-    """What a question found: ``search`` says where and how, ``query_sha256`` is of its vector."""
+    """What a question found.
+
+    ``search`` says where it was looked for, ``mode`` by what: ``hybrid``, ``vector`` or
+    ``keyword``, empty in files from before there was a choice. ``pages`` are the addresses asked
+    for. ``query_sha256`` is of the question's vector, empty where it has none.
+    """
 
     question: str
     tracks: tuple[str, ...]
@@ -26,6 +31,8 @@ class Retrieved:
     embedding: str
     query_sha256: str
     hits: tuple[Hit, ...]
+    mode: str = ""
+    pages: tuple[str, ...] = ()
 
 
 def write_retrieved(folder: Path, retrieved: Retrieved) -> None:
@@ -40,5 +47,7 @@ def read_retrieved(folder: Path) -> Retrieved:
 
 
 def vector_sha256(vector: Vector) -> str:
-    """Return the sha256 of a vector's little-endian float32 bytes."""
+    """Return the sha256 of a vector's little-endian float32 bytes, empty where it has none."""
+    if not vector:
+        return ""
     return hashlib.sha256(to_bytes(vector)).hexdigest()

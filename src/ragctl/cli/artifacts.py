@@ -73,6 +73,7 @@ def beside(
         retriever,
         generator,
         options=options,
+        mode=settings.retrieval.mode,
         embedding=embedding,
         generation=generation_parameters(settings),
     )

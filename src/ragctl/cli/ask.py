@@ -172,7 +172,9 @@ def ask_and_show(
             question=question,
             at=datetime.now(UTC),
             tracks=tracks,
+            pages=pages,
             k=settings.retrieval.k,
+            mode=settings.retrieval.mode,
             embedding_model=identity.embedding.label,
             template=settings.generation.prompt,
         )

@@ -111,13 +111,27 @@ def _how(change: Change) -> str:
     if change.cosine is not None:
         return f"  cosine {change.cosine:.4f}"
     if change.rank_before is not None or change.rank_after is not None:
-        was, now = (
-            _rank(change.rank_before, change.score_before),
-            _rank(change.rank_after, change.score_after),
+        was = _rank(
+            change.rank_before,
+            change.score_before,
+            vector=change.vector_score_before,
+            keyword=change.keyword_score_before,
+        )
+        now = _rank(
+            change.rank_after,
+            change.score_after,
+            vector=change.vector_score_after,
+            keyword=change.keyword_score_after,
         )
         return f"  {was} -> {now}"
     return f"  {change.how}" if change.how else ""
 
 
-def _rank(rank: int | None, score: float | None) -> str:
-    return "absent" if rank is None or score is None else f"rank {rank} ({score:.4f})"
+def _rank(
+    rank: int | None, score: float | None, *, vector: float | None, keyword: float | None
+) -> str:
+    if rank is None or score is None:
+        return "absent"
+    parts = "" if vector is None else f"vector {vector:.4f}"
+    parts += "" if keyword is None else f"{', ' if parts else ''}keyword {keyword:.4f}"
+    return f"rank {rank} ({score:.4f}{': ' if parts else ''}{parts})"

@@ -16,12 +16,13 @@ from ragctl.cli.output import Output
 from ragctl.cli.render import show_pages, track_totals
 from ragctl.db.database import Database
 from ragctl.errors import UsageError
+from ragctl.settings import Settings
 
 app = options.command_app("List the pages that are in the database.")
 
 
 @app.command(
-    epilog="Example: ragctl sources --track design",
+    epilog='Examples: ragctl sources --track design | ragctl sources --about "consistent hashing"',
 )
 def sources(
     track: Annotated[
@@ -33,14 +34,36 @@ def sources(
             autocompletion=complete_tracks,
         ),
     ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            "--about",
+            metavar="TOPIC",
+            help="The pages that speak of a topic instead, best first, with their sections.",
+        ),
+    ] = None,
+    at_most: Annotated[
+        int | None,
+        typer.Option(
+            "-k", metavar="N", min=1, max=100, help="--about: at most so many pages; default: 10."
+        ),
+    ] = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
     debug: options.Debug = False,
 ) -> None:
-    """List the pages in the database in reading order, with passages and words by track."""
+    """List the pages in the database in reading order, with passages and words by track.
+
+    With --about, list the pages whose passages speak of a topic, as `ragctl search` finds them.
+    """
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     output = Output(environ=os.environ)
+    if about is not None:
+        _list_about(about, settings, output, track=track, at_most=at_most, as_json=json)
+        return
+    if at_most is not None:
+        raise UsageError("-k belongs to --about", hint='ragctl sources --about "hashing" -k 3')
     with wiring.open_database(settings) as database:
         require_known_tracks(database.pages.tracks(), (track,) if track else ())
         pages = database.pages.all(track=track)
@@ -52,6 +75,28 @@ def sources(
     show_pages(pages, output, links=links, root=root)
     output.line()
     output.table(track_totals(pages))
+
+
+def _list_about(
+    topic: str,
+    settings: Settings,
+    output: Output,
+    *,
+    track: str | None,
+    at_most: int | None,
+    as_json: bool,
+) -> None:
+    from ragctl.cli.about import PAGES_SHOWN, show_about
+
+    tracks = (track,) if track else ()
+    show_about(
+        topic,
+        settings,
+        output,
+        tracks=tracks,
+        at_most=at_most or PAGES_SHOWN,
+        as_json=as_json,
+    )
 
 
 def require_known_pages(database: Database, asked: tuple[str, ...]) -> None:

@@ -171,19 +171,29 @@ def _index(call: _Call) -> StageRun:
 
 def _retrieve(call: _Call) -> StageRun:
     question, tracks = call.question, call.tracks
+    pages: tuple[str, ...] = ()
+    mode = call.settings.retrieval.mode
     Folder(call.folder)
     if question is None and (call.folder / RETRIEVED_FILE).is_file():
         before = read_retrieved(call.folder)
-        question, tracks = before.question, tracks or before.tracks
+        question, tracks, pages = before.question, tracks or before.tracks, before.pages
+        mode = before.mode or mode
     if question is None:
         raise UsageError("retrieve needs a question", hint='Give one: --question "What is RCU?"')
     call.output.remark("Searching by vectors alone: an exact comparison with every row.")
+    if mode != answered.VECTOR_MODE:
+        call.output.remark(
+            f"The mode {mode} needs the database: `ragctl ask --artifacts` may find other passages "
+            "than this stage.",
+            style="yellow",
+        )
     return answered.run_retrieve(
         call.folder,
         question,
         _embedder(call, pinned=True),
         k=call.settings.retrieval.k,
         tracks=tracks,
+        pages=pages,
         force=call.force,
     )
 

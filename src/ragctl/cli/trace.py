@@ -15,6 +15,7 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import outcome_of
+from ragctl.pipeline import CATALOGUE_ROUTE
 from ragctl.records import Trace, TracedHit
 from ragctl.settings import Settings
 
@@ -147,10 +148,9 @@ def _show(trace: Trace, *, as_json: bool, with_prompt: bool) -> None:
         output.json(_document(trace, with_prompt=with_prompt))
         return
     output.line(Text(harmless(trace.question or _TEXTS_OFF), style="bold"))
-    tracks = f", of {', '.join(trace.tracks)}" if trace.tracks else ""
     output.line(f"{_when(trace)}  {outcome_of(trace)}  {trace.id}")
     output.line(f"written by  {trace.route or 'nobody'}, prompt {trace.template}")
-    output.line(f"found by    {trace.embedding_model}, {trace.k} passages{tracks}")
+    output.line(f"found by    {_found_by(trace)}")
     _show_phases(trace, output)
     _show_hits(trace.hits, output)
     if with_prompt:
@@ -159,6 +159,17 @@ def _show(trace: Trace, *, as_json: bool, with_prompt: bool) -> None:
     _section("Answer", output)
     output.line(_text(trace, trace.answer, "none"))
     _show_problems(trace, output)
+
+
+def _found_by(trace: Trace) -> str:
+    if trace.route == CATALOGUE_ROUTE:
+        return "the list of pages"
+    model = trace.embedding_model
+    finders = {"hybrid": f"{model} and words", "keyword": "words alone"}
+    told = finders.get(trace.mode or "", model)
+    told += f" ({trace.mode})" if trace.mode else ""
+    limits = [f"of {', '.join(names)}" for names in (trace.tracks, trace.pages) if names]
+    return ", ".join((told, f"{trace.k} passages", *limits))
 
 
 def _text(trace: Trace, text: str | None, absent: str) -> str:
@@ -233,6 +244,8 @@ def _summary(trace: Trace) -> dict[str, object]:
         "route": trace.route,
         "embedding_model": trace.embedding_model,
         "tracks": list(trace.tracks),
+        "pages": list(trace.pages),
+        "mode": trace.mode,
         "ms": _rounded(trace.timings.total),
     }
 

@@ -18,24 +18,30 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.sources import require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelError, UsageError
-from ragctl.indexing import require_same_model
 from ragctl.pipeline import answer
 from ragctl.protocols import Generator, Retriever
-from ragctl.records import Draft, Hit, IndexIdentity, Prompt, Query, StoredChunk, StoredPage
+from ragctl.records import (
+    Draft,
+    Hit,
+    IndexIdentity,
+    PassageRank,
+    Prompt,
+    Query,
+    StoredChunk,
+    StoredPage,
+)
 from ragctl.settings import Settings
-from ragctl.why import (
+from ragctl.why.evidence import (
     Asking,
     Evidence,
-    Factor,
     InDatabase,
     OnDisk,
     Subject,
-    factors,
-    first_zero,
     look_on_disk,
     subject_of,
     targets_of,
 )
+from ragctl.why.factors import Factor, factors, first_zero
 
 app = options.command_app("Say why a page is in the answer to a question, or why not.")
 
@@ -59,6 +65,7 @@ def why(
         bool, typer.Option("--no-answer", help="Stop at the prompt: ask no model to write.")
     ] = False,
     track: options.Tracks = None,
+    mode: options.Mode = None,
     k: Annotated[
         int | None, typer.Option("-k", metavar="N", help="How many passages to answer from.")
     ] = None,
@@ -77,6 +84,7 @@ def why(
             "site.name": site,
             "database.url": database_url,
             "retrieval.k": k,
+            "retrieval.mode": mode,
             "generation.model": model,
             "generation.provider": "ollama" if model else None,
         }
@@ -185,9 +193,8 @@ def _ask(
     *,
     writes: bool,
 ) -> Asking:
-    embedder = wiring.make_embedder(settings, recorded=identity).part
-    require_same_model(identity, embedder.identity)
-    watched = _Watched(wiring.make_retriever(settings, database))
+    search = wiring.make_search(settings, database, recorded=identity)
+    watched = _Watched(search.retriever)
     prompts: list[Prompt] = []
     generator: Generator = _Deferred(settings) if writes else _Silent()
     found, failure = None, None
@@ -199,7 +206,7 @@ def _ask(
                 tracks=tracks,
                 calibration=wiring.calibration_of(database, identity.embedding.label),
             ),
-            embedder=embedder,
+            embedder=search.embedder,
             retriever=watched,
             coverage=wiring.make_coverage(database),
             generator=generator,
@@ -212,16 +219,24 @@ def _ask(
         if watched.query is None or not prompts:
             raise
         failure = error
-    assert watched.query is not None
+    query = watched.query
+    assert query is not None
     return Asking(
-        rank=database.chunks.rank(watched.query, [target.id for target in targets]),
+        ranks=wiring.make_rankings(database).of(query, [target.id for target in targets]),
+        mode=settings.retrieval.mode if query.vector else "keyword",
         k=settings.retrieval.k,
         tracks=tracks,
         hits=watched.hits,
         prompt_passages=prompts[-1].passages,
         answer=found if writes else None,
         failure=failure,
+        unreached=search.unreached or _unreached(query, settings),
     )
+
+
+def _unreached(query: Query, settings: Settings) -> str:
+    is_asked_for = settings.retrieval.mode != "keyword"
+    return "" if query.vector or not is_asked_for else "the embedding model is out of reach"
 
 
 def _show(question: str, subject: Subject, product: tuple[Factor, ...], output: Output) -> None:
@@ -249,7 +264,6 @@ def _show(question: str, subject: Subject, product: tuple[Factor, ...], output: 
 def _document(question: str, evidence: Evidence, product: tuple[Factor, ...]) -> dict[str, object]:
     zero = first_zero(product)
     asking, subject = evidence.asking, evidence.subject
-    rank = asking.rank if asking else None
     answered = asking.answer if asking else None
     return {
         "schema": "ragctl.why/1",
@@ -270,15 +284,24 @@ def _document(question: str, evidence: Evidence, product: tuple[Factor, ...]) ->
             }
             for factor in product
         ],
-        "best": {
-            "ref": next((t.chunk.ref for t in evidence.targets if t.id == rank.chunk_id), ""),
-            "rank": rank.rank,
-            "among": rank.among,
-            "score": rank.score,
-            "score_at_k": rank.score_at_k,
+        "best": _rank_document(evidence, asking.ranks.by_nearness) if asking else None,
+        "mode": asking.mode if asking else "",
+        "ranks": {
+            mode: _rank_document(evidence, asking.ranks.in_mode(mode))
+            for mode in ("hybrid", "vector", "keyword")
         }
-        if rank
+        if asking
         else None,
         "answer": answered.text if answered else None,
         "route": answered.route if answered else None,
+    }
+
+
+def _rank_document(evidence: Evidence, rank: PassageRank) -> dict[str, object]:
+    return {
+        "ref": next((t.chunk.ref for t in evidence.targets if t.id == rank.chunk_id), ""),
+        "rank": rank.rank,
+        "among": rank.among,
+        "score": rank.score,
+        "score_at_k": rank.score_at_k,
     }

@@ -21,6 +21,7 @@ from ragctl.db.search import (
     HybridRetriever,
     KeywordRetriever,
     NamesAsked,
+    Rankings,
     TermShares,
     VectorRetriever,
 )
@@ -73,6 +74,10 @@ class Database:
             return VectorRetriever(self._connection)
         by_words = KeywordRetriever if mode == "keyword" else HybridRetriever
         return by_words(self._connection, names_asked=names_asked)
+
+    def rankings(self, *, names_asked: NamesAsked) -> Rankings:
+        """Return what ranks passages among all."""
+        return Rankings(self._connection, names_asked=names_asked)
 
     def term_shares(self, *, names_asked: NamesAsked) -> TermShares:
         """Return what takes keyword scores apart."""

@@ -9,15 +9,15 @@ Analysis of Fusion Functions for Hybrid Retrieval, 2022).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 
 from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_database
-from ragctl.records import CoveredTerm, Hit, Query, TermShare
+from ragctl.records import CoveredTerm, Hit, PassageRank, PassageRanks, Query, TermShare
 
 VECTOR_WEIGHT: Final = 0.8
 """What the cosine counts in the fused score; the keyword score counts the rest."""
@@ -31,6 +31,13 @@ RARE: Final = 2
 COMMON_SHARE: Final = 16
 COMMON_FROM: Final = 200
 """A term in more than this many passages, and in more than one in 16, brings none in by itself."""
+
+_FUSION: Final = {
+    "keyword_depth": KEYWORD_DEPTH,
+    "common_share": COMMON_SHARE,
+    "common_from": COMMON_FROM,
+    "vector_weight": VECTOR_WEIGHT,
+}
 
 NamesAsked = Callable[[str], Sequence[str]]
 """Returns the exact names that a question may mean, in the form they have in ``chunks.names``."""
@@ -81,13 +88,50 @@ class HybridRetriever:
             **_asked(query.text, self._names_asked),
             **_filters(query),
             "k": query.k,
-            "keyword_depth": KEYWORD_DEPTH,
             "rare": RARE,
-            "common_share": COMMON_SHARE,
-            "common_from": COMMON_FROM,
-            "vector_weight": VECTOR_WEIGHT,
+            **_FUSION,
         }
         return _hits(self._connection, "chunks/hybrid", values)
+
+
+class Rankings:
+    """Ranks passages among all, by every score that search knows."""
+
+    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+        self._connection = connection
+        self._names_asked = names_asked
+
+    def of(self, query: Query, chunk_ids: Sequence[int]) -> PassageRanks:
+        """Return the exact ranks of the best of some passages; the pages of the query are unused.
+
+        The fused score is that of :class:`HybridRetriever`, computed for every passage: a rank
+        within ``k`` is no promise where neither arm reaches the passage.
+        """
+        values = {
+            "vector": to_database(query.vector) if query.vector else None,
+            **_asked(query.text, self._names_asked),
+            "tracks": list(query.tracks) or None,
+            "k": query.k,
+            **_FUSION,
+            "chunk_ids": list(chunk_ids),
+        }
+        with self._connection.cursor(row_factory=dict_row) as cursor:
+            rows = cursor.execute(statement("chunks/rank_hybrid"), values).fetchall()
+        found = {row["ranking"]: row for row in rows}
+        return PassageRanks(
+            by_nearness=_rank(found["vector"]),
+            by_words=_rank(found["keyword"]),
+            by_both=_rank(found["fused"]),
+            searched=found["fused"]["searched"],
+            passages=found["fused"]["passages"],
+            is_reached=bool(found["fused"]["is_reached"]),
+        )
+
+
+def _rank(row: Mapping[str, Any]) -> PassageRank:
+    return PassageRank(
+        **{name: row[name] for name in ("chunk_id", "rank", "score", "among", "score_at_k")}
+    )
 
 
 class TermShares:

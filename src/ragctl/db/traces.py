@@ -67,12 +67,13 @@ def _values(trace: Trace) -> dict[str, object]:
     same = (
         *("id", "asked_at", "question", "k", "embedding_model", "route", "template", "prompt"),
         *("answer", "finish", "refused", "degraded", "prompt_tokens", "output_tokens"),
-        *("error_code", "error_message", *_EVIDENCE),
+        *("error_code", "error_message", "mode", *_EVIDENCE),
     )
     return {
         **{name: getattr(trace, name) for name in same},
         **{f"{phase}_ms": getattr(trace.timings, phase) for phase in _PHASES},
         "tracks": list(trace.tracks),
+        "pages": list(trace.pages),
         "problems": [_fields(problem) for problem in trace.problems],
         "hits": [_fields(hit) for hit in trace.hits],
         "citations": [_fields(citation) for citation in trace.citations],
@@ -134,6 +135,8 @@ class _Row:
     idf_share: float | None
     probability: float | None
     prompt_counted: int | None
+    mode: str | None
+    pages: Sequence[str] | None
     spans: Sequence[Mapping[str, Any]]
 
     def trace(self) -> Trace:
@@ -141,11 +144,12 @@ class _Row:
         same = (
             *("id", "asked_at", "question", "k", "embedding_model", "route", "template"),
             *("prompt", "answer", "finish", "refused", "degraded", "prompt_tokens"),
-            *("output_tokens", "error_code", "error_message", *_EVIDENCE),
+            *("output_tokens", "error_code", "error_message", "mode", *_EVIDENCE),
         )
         return Trace(
             **{name: getattr(self, name) for name in same},
             tracks=tuple(self.tracks),
+            pages=tuple(self.pages or ()),
             problems=tuple(Problem(**problem) for problem in self.problems),
             hits=tuple(TracedHit(**hit) for hit in self.hits),
             citations=tuple(_citation(citation) for citation in self.citations),

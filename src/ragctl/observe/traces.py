@@ -58,6 +58,10 @@ def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
         idf_share=answer.evidence.idf_share if answer.evidence else None,
         probability=answer.evidence.probability if answer.evidence else None,
         prompt_counted=answer.prompt.tokens or None,
+        mode=None
+        if answer.timings.search is None
+        else _mode(asked, answer.passages, answer.problems),
+        pages=asked.pages,
     )
 
 
@@ -94,6 +98,8 @@ def trace_of_failure(
         spans=(),
         error_code=_code(error),
         error_message=error.message if isinstance(error, RagctlError) else type(error).__name__,
+        mode=_mode(asked, prompt.passages if prompt else (), ()),
+        pages=asked.pages,
     )
 
 
@@ -125,6 +131,14 @@ def _code(error: BaseException) -> str:
         return error.code
     is_ours = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
     return "bug" if is_ours else "stopped"
+
+
+def _mode(asked: Asked, passages: Sequence[Hit], problems: Sequence[Problem]) -> str:
+    """Return the mode that ran: words alone did where the question could not be embedded."""
+    by_words = any(problem.code == "keyword_only" for problem in problems) or (
+        bool(passages) and all(hit.vector_score is None for hit in passages)
+    )
+    return "keyword" if by_words else asked.mode
 
 
 def _traced(

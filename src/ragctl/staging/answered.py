@@ -46,6 +46,7 @@ from ragctl.staging.reading import recorded_embedding
 from ragctl.staging.running import StageRun, command_for, run_on_files
 
 VECTOR_SEARCH = "exact cosine over index.npz"
+VECTOR_MODE = "vector"
 Document = Callable[[Answer], Mapping[str, object]]
 """How an answer becomes the ``ragctl.answer/1`` document."""
 
@@ -57,6 +58,7 @@ def run_retrieve(
     *,
     k: int,
     tracks: tuple[str, ...] = (),
+    pages: tuple[str, ...] = (),
     force: bool = False,
 ) -> StageRun:
     """Stage 5: the passages nearest to a question; by vectors alone, whatever the settings."""
@@ -67,14 +69,16 @@ def run_retrieve(
     parameters = {
         "question": question,
         "tracks": tracks,
+        "pages": pages,
         "k": k,
         "search": VECTOR_SEARCH,
+        "mode": VECTOR_MODE,
         "embedding": asdict(embedder.identity),
     }
 
     def work() -> dict[str, Any]:
         vector = embedder.embed([question], purpose="query")[0]
-        hits = _nearest_hits(folder, vector, k=k, tracks=tracks)
+        hits = _nearest_hits(folder, vector, k=k, tracks=tracks, pages=pages)
         found = Retrieved(
             question=question,
             tracks=tracks,
@@ -83,9 +87,12 @@ def run_retrieve(
             embedding=embedder.identity.label,
             query_sha256=vector_sha256(vector),
             hits=hits,
+            mode=VECTOR_MODE,
+            pages=pages,
         )
         write_retrieved(folder, found)
-        return {"hits": len(hits), "best": hits[0].score if hits else None}
+        best = hits[0].score if hits else None
+        return {"hits": len(hits), "best": best, "mode": VECTOR_MODE}
 
     return run_on_files(folder, "retrieve", parameters, work, force=force)
 
@@ -161,13 +168,17 @@ def run_check(
 
 
 def _nearest_hits(
-    folder: Path, vector: Vector, *, k: int, tracks: tuple[str, ...]
+    folder: Path, vector: Vector, *, k: int, tracks: tuple[str, ...], pages: tuple[str, ...]
 ) -> tuple[Hit, ...]:
     among = None
-    if tracks:
+    if tracks or pages:
         lines = [line.chunk for line in read_passages(folder)]
         _require_known(tracks, {chunk.track for chunk in lines})
-        among = [chunk.ref for chunk in lines if chunk.track in tracks]
+        among = [
+            chunk.ref
+            for chunk in lines
+            if (not tracks or chunk.track in tracks) and (not pages or chunk.url in pages)
+        ]
     found = nearest(folder, vector, k=k, among=among)
     wanted = {neighbour.ref for neighbour in found}
     chunks = {
@@ -179,9 +190,9 @@ def _nearest_hits(
             hint=f"Run `{command_for('embed', folder)}` and `{command_for('index', folder)}`.",
         )
     urls = {chunk.url for chunk in chunks.values()}
-    pages = {line.url: line for line in read_page_lines(folder) if line.url in urls}
+    by_url = {line.url: line for line in read_page_lines(folder) if line.url in urls}
     return tuple(
-        _hit(number, neighbour.row, neighbour.score, chunks[neighbour.ref], pages)
+        _hit(number, neighbour.row, neighbour.score, chunks[neighbour.ref], by_url)
         for number, neighbour in enumerate(found, start=1)
     )
 

@@ -100,6 +100,7 @@ class AnswerArtifacts:
         generator: Generator,
         *,
         options: AnswerOptions,
+        mode: str,
         embedding: EmbeddingIdentity,
         generation: Mapping[str, Any],
     ) -> None:
@@ -107,6 +108,7 @@ class AnswerArtifacts:
         self._retriever = retriever
         self._generator = generator
         self._options = options
+        self._mode = mode
         self._embedding = embedding
         self._generation = generation
 
@@ -116,8 +118,9 @@ class AnswerArtifacts:
         return self._generator.name
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
-        """Find passages and write ``retrieved.json``."""
+        """Find passages and write ``retrieved.json``; without a vector words alone did."""
         hits = tuple(self._retriever.retrieve(query))
+        mode = self._mode if query.vector else "keyword"
         found = Retrieved(
             question=query.text,
             tracks=query.tracks,
@@ -126,16 +129,20 @@ class AnswerArtifacts:
             embedding=self._embedding.label,
             query_sha256=vector_sha256(query.vector),
             hits=hits,
+            mode=mode,
+            pages=query.pages,
         )
         write_retrieved(self._folder.path, found)
         parameters = {
             "question": query.text,
             "tracks": query.tracks,
+            "pages": query.pages,
             "k": query.k,
             "search": found.search,
+            "mode": mode,
             "embedding": asdict(self._embedding),
         }
-        counts = {"hits": len(hits), "best": hits[0].score if hits else None}
+        counts = {"hits": len(hits), "best": hits[0].score if hits else None, "mode": mode}
         self._record("retrieve", parameters, counts, inputs={})
         return hits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragctl.db.database import Database
-from ragctl.db.search import TermShares
+from ragctl.db.search import Rankings, TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
 from ragctl.indexing import require_same_model
 from ragctl.protocols import Coverage, Embedder, Retriever
@@ -68,6 +68,13 @@ def calibration_of(database: Database, embedding_model: str) -> Calibration | No
     from ragctl.stages.evidence import BUILT_IN
 
     return database.calibrations.of(embedding_model) or BUILT_IN.get(embedding_model)
+
+
+def make_rankings(database: Database) -> Rankings:
+    """Return what ranks passages among all."""
+    from ragctl.stages.names import names_asked
+
+    return database.rankings(names_asked=names_asked)
 
 
 def make_term_shares(database: Database) -> TermShares:

@@ -13,10 +13,11 @@ from ragctl.stages.catalogue.answers import ANSWERING, Question
 from ragctl.stages.catalogue.contents import Catalogue
 from ragctl.stages.catalogue.forms import matches
 from ragctl.stages.catalogue.headings import headings_of
+from ragctl.stages.catalogue.passage import catalogue_passage
 from ragctl.stages.catalogue.readings import PAGE_NOUNS, VAGUE_NOUNS, readings_of
 from ragctl.stages.catalogue.replies import CatalogueAnswer
 
-__all__ = ["Catalogue", "CatalogueAnswer", "headings_of", "recognise"]
+__all__ = ["Catalogue", "CatalogueAnswer", "catalogue_passage", "headings_of", "recognise"]
 
 _LONGEST_QUESTION: Final = 300
 # Without one of these words no form fits; most questions are told apart by that alone.

@@ -8,17 +8,12 @@ zero is the place to mend.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from ragctl.errors import ContentError, ModelError
-from ragctl.files import Found, find, read
-from ragctl.protocols import Parser
-from ragctl.records import Answer, Heading, Hit, Page, PassageRank, StoredChunk, StoredPage
-
-_HELPFUL_K = 20
+from ragctl.records import Hit
+from ragctl.why.evidence import Asking, Evidence, place_of
+from ragctl.why.ranks import brought_in, ranked, why_not_found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,180 +29,6 @@ class Factor:
     value: int | None
     told: str
     change: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What is asked about: a page and, where given, a section of it and words that it holds."""
-
-    url: str
-    section: str = ""
-    words: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnDisk:
-    """What lies below the content root for a page.
-
-    ``root_exists`` is false where the root is not on this disk; ``left_out`` says why a file that
-    is there gives no page; ``raw`` is the text of the file, front matter and all.
-    """
-
-    root_exists: bool
-    path: str = ""
-    left_out: str = ""
-    page: Page | None = None
-    raw: str = ""
-    urls: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InDatabase:
-    """A stored page with its text and passages."""
-
-    page: StoredPage
-    text: str
-    passages: tuple[StoredChunk, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """What came of the question: where the passages stand, what was sent, what was written.
-
-    ``answer`` is ``None`` where no answer was asked for, or where ``failure`` was in the way.
-    """
-
-    rank: PassageRank
-    k: int
-    tracks: tuple[str, ...]
-    hits: tuple[Hit, ...]
-    prompt_passages: tuple[Hit, ...]
-    answer: Answer | None = None
-    failure: ModelError | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """All that the factors are computed from; ``would_make`` is for a page not yet stored."""
-
-    subject: Subject
-    disk: OnDisk
-    stored: InDatabase | None
-    stored_urls: tuple[str, ...] = ()
-    would_make: int = 0
-    site_tracks: tuple[str, ...] = ()
-    asking: Asking | None = None
-    targets: tuple[StoredChunk, ...] = field(default=())
-
-
-# What is asked about -------------------------------------------------------------------------
-
-
-def subject_of(page: str, *, section: str, words: str, base_url: str) -> Subject:
-    """Return what is asked about; a page may be given as address, link, or path of its file."""
-    text = page.strip().removeprefix(base_url.rstrip("/"))
-    text = re.sub(r"\A[a-z]+://[^/]*", "", text)
-    address, _, fragment = text.partition("#")
-    address = re.sub(r"\.(?:md|mdx|markdown|txt|html?)\Z", "", address.strip("/"))
-    address = re.sub(r"(?:\A|/)_?index\Z", "", address)
-    if re.fullmatch(r"c\d+", fragment):  # the reference of a passage, not an anchor
-        fragment = ""
-    return Subject(url=f"/{address}", section=section.strip() or fragment, words=words.strip())
-
-
-def look_on_disk(url: str, root: Path | None, *, exclude: Sequence[str], parser: Parser) -> OnDisk:
-    """Return what lies below the content root for the page at ``url``."""
-    if root is None or not root.is_dir():
-        return OnDisk(root_exists=False)
-    found, everything = _found(root, exclude), _found(root, ())
-    urls = tuple(source.url for source in found.sources)
-    source = next((source for source in everything.sources if source.url == url), None)
-    if source is None:
-        unread = (note for note in everything.left_out if _address(note.path) == url)
-        note = next(unread, None)
-        if note is None:
-            return OnDisk(root_exists=True, urls=urls)
-        return OnDisk(root_exists=True, path=note.path, left_out=note.reason, urls=urls)
-    try:
-        data = read(source)
-    except ContentError as error:
-        return OnDisk(root_exists=True, path=source.path, left_out=error.message, urls=urls)
-    page = parser.parse(source, data)
-    left_out = "excluded by site.exclude" if url not in urls else ""
-    return OnDisk(
-        root_exists=True,
-        path=source.path,
-        left_out=left_out or ("a draft" if page.is_draft else ""),
-        page=page,
-        raw=data.decode("utf-8", "replace"),
-        urls=urls,
-    )
-
-
-def _found(root: Path, exclude: Sequence[str]) -> Found:
-    try:
-        return find(root, exclude=exclude)
-    except ContentError:
-        return Found(sources=(), left_out=())
-
-
-def _address(path: str) -> str:
-    return "/" + re.sub(r"\.[^./]+\Z", "", path)
-
-
-def targets_of(subject: Subject, disk: OnDisk, stored: InDatabase) -> tuple[StoredChunk, ...]:
-    """Return the stored passages of the section and around the words, of the page without them.
-
-    A passage belongs to a section by its label, and by the section's place where the file is
-    still the one that was ingested: a passage may begin in the section before.
-    """
-    passages = stored.passages
-    if subject.section:
-        bounds = None
-        if disk.page is not None and disk.page.sha256 == stored.page.sha256:
-            bounds = _bounds(disk.page.headings, subject.section, len(stored.text))
-        passages = tuple(
-            passage
-            for passage in passages
-            if _is_labelled(passage, subject.section)
-            or (bounds is not None and _overlaps(passage, bounds))
-        )
-    if subject.words:
-        place = _place(subject.words, stored.text)
-        if place is None:
-            return ()
-        passages = tuple(passage for passage in passages if _overlaps(passage, place))
-    return passages
-
-
-def _bounds(headings: Sequence[Heading], section: str, end: int) -> tuple[int, int] | None:
-    for number, heading in enumerate(headings):
-        if _is_same(section, heading.label) or _is_same(section, heading.anchor):
-            later = (h.start_char for h in headings[number + 1 :] if h.level <= heading.level)
-            return heading.start_char, next(later, end)
-    return None
-
-
-def _is_labelled(passage: StoredChunk, section: str) -> bool:
-    chunk = passage.chunk
-    return any(label is not None and _is_same(section, label) for label in
-               (chunk.section, chunk.anchor, *chunk.breadcrumb.split(" > ")))  # fmt: skip
-
-
-def _is_same(given: str, label: str) -> bool:
-    return given.casefold().strip("# ") == label.casefold().strip("# ")
-
-
-def _overlaps(passage: StoredChunk, bounds: tuple[int, int]) -> bool:
-    return passage.chunk.start_char < bounds[1] and bounds[0] < passage.chunk.end_char
-
-
-def _place(words: str, text: str) -> tuple[int, int] | None:
-    match = re.search(r"\s+".join(map(re.escape, words.split())), text, re.IGNORECASE)
-    return match.span() if match else None
-
-
-# The factors ---------------------------------------------------------------------------------
 
 
 def factors(evidence: Evidence) -> tuple[Factor, ...]:
@@ -295,13 +116,13 @@ def _words(evidence: Evidence) -> Factor:
     text = stored.text if stored else disk.page.text if disk.page else None
     if text is None:
         return Factor(name="words", holds=None, value=None, told="not looked at")
-    place = _place(words, text)
+    place = place_of(words, text)
     if place is not None:
         told = f"in the text from character {place[0]:,}"
         return Factor(name="words", holds=True, value=1, told=told)
-    if stored and disk.page and _place(words, disk.page.text):
+    if stored and disk.page and place_of(words, disk.page.text):
         return _zero("words", "in the file now, not when it was ingested", "Run `ragctl ingest`.")
-    in_file = _place(words, disk.raw)
+    in_file = place_of(words, disk.raw)
     if in_file is not None:
         line = disk.raw.count("\n", 0, in_file[0]) + 1
         removals = disk.page.removals if disk.page else ()
@@ -369,30 +190,20 @@ def _how_to_store(evidence: Evidence) -> str:
 
 
 def _ranked(evidence: Evidence, asking: Asking) -> Factor:
-    rank = asking.rank
-    if rank.rank is None or rank.score is None:
-        told = f"none among the {rank.among:,} passages of {', '.join(asking.tracks)}"
-        return _zero("rank", told, "Ask without --track, or name the track of the page.")
-    ref = next(target.chunk.ref for target in evidence.targets if target.id == rank.chunk_id)
-    told = f"{rank.rank:,} of {rank.among:,} by nearness: {ref} scores {rank.score:.3f}"
-    if rank.score_at_k is not None:
-        told += f", rank {asking.k} has {rank.score_at_k:.3f}"
-    return Factor(name="rank", holds=True, value=rank.rank, told=told)
+    rank = asking.rank.rank
+    told, change = ranked(evidence, asking)
+    if rank is None:
+        return _zero("rank", told, change)
+    return Factor(name="rank", holds=True, value=rank, told=told)
 
 
 def _retrieved(evidence: Evidence, asking: Asking) -> Factor:
     numbers = _numbers(evidence, asking.hits)
     if numbers:
-        told = f"{_marks(numbers)} of the {asking.k} found"
+        told = f"{_marks(numbers)} of the {asking.k} found{brought_in(asking)}"
         return Factor(name="retrieved", holds=True, value=len(numbers), told=told)
-    told = f"not among the {asking.k} found"
-    rank = asking.rank.rank
-    change = "Ask in the words of the page"
-    if not asking.tracks and evidence.stored is not None:
-        change += f", or only its track: --track {evidence.stored.page.track}"
-    if rank is not None and asking.k < rank <= _HELPFUL_K:
-        change += f", or take more passages: -k {rank}"
-    return _zero("retrieved", told, f"{change}.")
+    told, change = why_not_found(evidence, asking)
+    return _zero("retrieved", told, change)
 
 
 def _sent(evidence: Evidence, asking: Asking) -> Factor:
