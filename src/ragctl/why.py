@@ -74,7 +74,9 @@ class InDatabase:
 class Asking:
     """What came of the question: where the passages stand, what was sent, what was written.
 
-    ``answer`` is ``None`` where no answer was asked for, or where ``failure`` was in the way.
+    ``answer`` is ``None`` where no answer was asked for, or where ``failure`` was in the way;
+    ``missed_by_index`` says that the best passage is among the k nearest, which ``rank`` counts
+    exactly, and that the approximate index in use does not find it.
     """
 
     rank: PassageRank
@@ -84,6 +86,7 @@ class Asking:
     prompt_passages: tuple[Hit, ...]
     answer: Answer | None = None
     failure: ModelError | None = None
+    missed_by_index: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,6 +390,10 @@ def _retrieved(evidence: Evidence, asking: Asking) -> Factor:
         return Factor(name="retrieved", holds=True, value=len(numbers), told=told)
     told = f"not among the {asking.k} found"
     rank = asking.rank.rank
+    if asking.missed_by_index:
+        told += f", though among the {asking.k} nearest: the vector index misses it"
+        change = "Measure it with ragctl index recall, or search exactly: ragctl index drop."
+        return _zero("retrieved", told, change)
     change = "Ask in the words of the page"
     if not asking.tracks and evidence.stored is not None:
         change += f", or only its track: --track {evidence.stored.page.track}"

@@ -215,6 +215,27 @@ CREATE TABLE public.terms_counted (
     last_id integer NOT NULL,
     CONSTRAINT terms_counted_only_row_check CHECK (only_row)
 );
+CREATE TABLE public.vector_index (
+    only_row boolean DEFAULT true NOT NULL,
+    method text NOT NULL,
+    m integer NOT NULL,
+    ef_construction integer NOT NULL,
+    width integer,
+    in_use boolean DEFAULT false NOT NULL,
+    measured jsonb,
+    measured_at timestamp with time zone,
+    measured_rows integer,
+    measured_last_id integer,
+    measured_model text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT vector_index_check CHECK (((NOT in_use) OR (width IS NOT NULL))),
+    CONSTRAINT vector_index_method_check CHECK ((method = 'hnsw'::text)),
+    CONSTRAINT vector_index_only_row_check CHECK (only_row)
+);
+COMMENT ON TABLE public.vector_index IS 'One row where ragctl built an approximate index over chunks.embedding.';
+COMMENT ON COLUMN public.vector_index.width IS 'hnsw.ef_search of searches: how many candidates a search keeps; null: none is good enough.';
+COMMENT ON COLUMN public.vector_index.measured IS 'Recall against the exact scan: source, questions, k, exact_ms, and width, recall, median_ms of each width.';
+COMMENT ON COLUMN public.vector_index.measured_last_id IS 'The highest chunks.id then: with measured_rows it tells how many rows have changed since.';
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
@@ -244,6 +265,8 @@ ALTER TABLE ONLY public.terms
     ADD CONSTRAINT terms_pkey PRIMARY KEY (term);
 ALTER TABLE ONLY public.traces
     ADD CONSTRAINT traces_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.vector_index
+    ADD CONSTRAINT vector_index_pkey PRIMARY KEY (only_row);
 CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
 CREATE INDEX chunks_search ON public.chunks USING gin (search) WITH (fastupdate=off);
 CREATE INDEX chunks_track ON public.chunks USING btree (track);

@@ -21,7 +21,16 @@ from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelError, UsageError
 from ragctl.indexing import require_same_model
 from ragctl.pipeline import answer
 from ragctl.protocols import Generator, Retriever
-from ragctl.records import Draft, Hit, IndexIdentity, Prompt, Query, StoredChunk, StoredPage
+from ragctl.records import (
+    Draft,
+    Hit,
+    IndexIdentity,
+    PassageRank,
+    Prompt,
+    Query,
+    StoredChunk,
+    StoredPage,
+)
 from ragctl.settings import Settings
 from ragctl.why import (
     Asking,
@@ -207,15 +216,26 @@ def _ask(
             raise
         failure = error
     assert watched.query is not None
+    rank = database.chunks.rank(watched.query, [target.id for target in targets])
     return Asking(
-        rank=database.chunks.rank(watched.query, [target.id for target in targets]),
+        rank=rank,
         k=settings.retrieval.k,
         tracks=tracks,
         hits=watched.hits,
         prompt_passages=prompts[-1].passages,
         answer=found if writes else None,
         failure=failure,
+        missed_by_index=_is_missed(database, watched.query, rank),
     )
+
+
+def _is_missed(database: Database, query: Query, rank: PassageRank) -> bool:
+    """Tell whether an index in use hides a passage that is among the k nearest."""
+    scan = database.vector_index.in_use()
+    if scan is None or not scan.suits(query) or rank.rank is None or rank.rank > query.k:
+        return False
+    found = scan.retrieve(query)  # too few are followed by the exact scan
+    return len(found) == query.k and rank.chunk_id not in {hit.chunk_id for hit in found}
 
 
 def _show(question: str, subject: Subject, product: tuple[Factor, ...], output: Output) -> None:
