@@ -78,12 +78,6 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _InUse:
-    width: int
-    is_iterative: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     method: str
     m: int
@@ -193,14 +187,17 @@ class VectorIndex:
 
     def in_use(self) -> IndexScan | None:
         """Return the search by the index that is in use; ``None`` where searches are exact."""
-        try:
-            with self._connection.cursor(row_factory=class_row(_InUse)) as cursor:
-                used = cursor.execute(statement("vector_index/in_use")).fetchone()
-        except psycopg.errors.InsufficientPrivilege:  # a reader's grants may be older
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            try:
+                width = cursor.execute(statement("vector_index/in_use")).fetchone()
+            except psycopg.errors.InsufficientPrivilege:  # a reader's grants may be older
+                return None
+            if width is None:
+                return None
+            is_iterative = cursor.execute(statement("vector_index/usable")).fetchone()
+        if is_iterative is None:
             return None
-        if used is None:
-            return None
-        return IndexScan(self._connection, width=used.width, is_iterative=used.is_iterative)
+        return IndexScan(self._connection, width=width, is_iterative=is_iterative)
 
     def is_taken(self, scan: IndexScan, query: Query) -> bool:
         """Tell whether the server does a search by this index, and not in some other way."""
