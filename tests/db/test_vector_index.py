@@ -12,10 +12,12 @@ from dataclasses import replace
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
 from ragctl.db.search import IndexScan
+from ragctl.db.server import EmbeddedServer
 from ragctl.db.vector_index import INDEX_NAME
 from ragctl.errors import DatabaseError
 from ragctl.evaluate.recall import RECALL_AT, Sample
@@ -112,14 +114,61 @@ def _fill(database: Database, *, pages: range, seed: int) -> None:
         database.chunks.refresh_terms()
 
 
+class Copies:
+    """Databases copied from one another on the server of this session."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+
+    def copy(self, source: str, target: str) -> str:
+        """Make a database and return its address."""
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING 'UTF8'")
+        with connect(self._server.url("postgres")) as connection:
+            connection.execute(create.format(sql.Identifier(target), sql.Identifier(source)))
+        return self._server.url(target)
+
+    def drop(self, *names: str) -> None:
+        """Remove databases."""
+        with connect(self._server.url("postgres")) as connection:
+            for name in names:
+                drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
+                connection.execute(drop.format(sql.Identifier(name)))
+
+    def opened(self, source: str) -> Iterator[Database]:
+        """Yield a copy of a database, open, and remove it afterwards."""
+        url = self.copy(source, "vectors_copy")
+        with Database.over(connect(url), url) as database:
+            yield database
+        self.drop("vectors_copy")
+
+
+@pytest.fixture(scope="module")
+def copies(server: EmbeddedServer, template: str) -> Iterator[Copies]:
+    """Copies of a filled database, without an index and with one in use, made once."""
+    made = Copies(server)
+    url = made.copy(template, "vectors")
+    with Database.over(connect(url), url) as opened:
+        opened.identity.record(IDENTITY)
+        _fill(opened, pages=range(ROWS // PER_PAGE), seed=1)
+        opened._connection.execute("ANALYZE chunks")
+    url = made.copy("vectors", "vectors_indexed")
+    with Database.over(connect(url), url) as opened:
+        _create(opened)
+        assert index_status(opened).in_use
+    yield made
+    made.drop("vectors", "vectors_indexed")
+
+
 @pytest.fixture
-def filled(database: Database) -> Database:
+def filled(copies: Copies) -> Iterator[Database]:
     """Three thousand passages in sixty clusters, thirty of them in a track of their own."""
-    database.identity.record(IDENTITY)
-    _fill(database, pages=range(ROWS // PER_PAGE), seed=1)
-    with connect(database.url) as connection:
-        connection.execute("ANALYZE chunks")
-    return database
+    yield from copies.opened("vectors")
+
+
+@pytest.fixture
+def indexed(copies: Copies) -> Iterator[Database]:
+    """The same with an index in use."""
+    yield from copies.opened("vectors_indexed")
 
 
 def _create(database: Database, *, width: int | None = None, m: int = 16) -> RecallFigures:
@@ -134,14 +183,6 @@ def _create(database: Database, *, width: int | None = None, m: int = 16) -> Rec
         report=lambda _done: None,
         clock=time.perf_counter,
     )
-
-
-@pytest.fixture
-def indexed(filled: Database) -> Database:
-    """The same with an index in use."""
-    _create(filled)
-    assert index_status(filled).in_use
-    return filled
 
 
 def _query(seed: int = 7, *, tracks: tuple[str, ...] = (), k: int = 5) -> Query:
@@ -424,7 +465,7 @@ def test_a_measurement_of_other_rows_is_told(indexed: Database) -> None:
 
 
 def test_passages_that_come_later_are_found_by_the_index(indexed: Database) -> None:
-    _fill(indexed, pages=range(ROWS // PER_PAGE), seed=3)  # as a rebuild does
+    _fill(indexed, pages=range(15), seed=3)
     exact = indexed.exact_retriever()
     with _counting(indexed) as counted:
         for seed in range(10):
@@ -433,9 +474,7 @@ def test_passages_that_come_later_are_found_by_the_index(indexed: Database) -> N
     assert counted[0] > 0
 
 
-def test_a_reader_without_a_right_to_the_table_searches_exactly(
-    indexed: Database, empty_url: str
-) -> None:
+def test_a_reader_without_a_right_to_the_table_searches_exactly(indexed: Database) -> None:
     role = "reader_of_chunks_alone"
     with connect(indexed.url) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {role}")
