@@ -16,14 +16,18 @@ known AS MATERIALIZED (
     JOIN terms t USING (term)
 ),
 nearest AS MATERIALIZED (
-    SELECT id, distance
+    (SELECT id, distance
     FROM (SELECT id, embedding <=> %(vector)s AS distance
           FROM chunks
-          WHERE (%(tracks)s::text[] IS NULL OR track = ANY (%(tracks)s::text[]))
+          WHERE %(nearest_ids)s::int[] IS NULL
+            AND (%(tracks)s::text[] IS NULL OR track = ANY (%(tracks)s::text[]))
             AND (%(pages)s::text[] IS NULL OR url = ANY (%(pages)s::text[]))
           OFFSET 0) AS scan
     ORDER BY distance, id
-    LIMIT %(k)s
+    LIMIT %(k)s)
+    UNION ALL
+    -- what an index has found in place of the scan; null where there is none in use
+    SELECT id, NULL FROM unnest(%(nearest_ids)s::int[]) AS given (id)
 ),
 telling AS MATERIALIZED (
     -- common terms count but bring nothing in, unless there are no others

@@ -17,6 +17,8 @@ from ragctl.db.connect import redacted, require_suitable, server_facts
 from ragctl.db.database import Database
 from ragctl.db.migrate import pending, rights
 from ragctl.errors import DatabaseError, ModelError, RagctlError
+from ragctl.evaluate.recall import at_width
+from ragctl.evaluate.vector_index import RECALL_COMMAND, advice, index_status
 from ragctl.freshness import changes_since
 from ragctl.indexing import require_same_model
 from ragctl.records import IndexIdentity
@@ -52,6 +54,7 @@ def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> 
     checks += _guarded("writing", lambda: _writing(settings, found))
     if not is_broken:
         checks += _guarded("site", lambda: _site(settings, found))
+        checks += _guarded("vector index", lambda: _vector_index(found))
     return tuple(checks)
 
 
@@ -173,6 +176,29 @@ def _database(settings: Settings, found: _Found) -> Iterator[Check]:
     found.database = Database.over(connection, url)
     found.identity = found.database.identity.load()
     found.is_empty = found.database.chunks.count() == 0
+
+
+def _vector_index(found: _Found) -> Iterator[Check]:
+    """Look at how passages are searched; nothing where there are none."""
+    if found.database is None or found.is_empty:
+        return
+    state = index_status(found.database)
+    index, (recommended, why, command) = state.index, advice(state.extent.rows)
+    message, fix = "none, searches are exact", ""
+    if index is not None and state.in_use:
+        used = at_width(index.measurement.figures, index.width) if index.measurement else None
+        reached = f", recall {used.recall:.3f}" if used else ""
+        message = f"hnsw, width {index.width}{reached}"
+    elif index is not None:
+        message = "hnsw, not in use: searches are exact"
+    if state.stale:
+        message, fix = f"{message}; {state.stale}", RECALL_COMMAND
+    elif index is not None and index.in_use and state.others:
+        names = ", ".join(other.name for other in state.others)
+        message, fix = f"hnsw, not used beside {names}", f"DROP INDEX {names}"
+    elif recommended == "hnsw" and index is None:
+        message, fix = f"{message}; {why}", command
+    yield Check(name="vector index", outcome="warn" if fix else "pass", message=message, fix=fix)
 
 
 def _ollama(settings: Settings, found: _Found) -> Iterator[Check]:

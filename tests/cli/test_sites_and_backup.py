@@ -57,6 +57,20 @@ def test_a_dump_restores_into_an_empty_site_and_answers_alike(
     assert red["passages"] == blue["passages"]
 
 
+def test_a_dump_carries_a_vector_index_and_that_it_is_in_use(
+    embedded: Program, site: Path, tmp_path: Path
+) -> None:
+    embedded("ingest", str(site), "--site", "red")
+    made = embedded("index", "create", "hnsw", "--yes", "--site", "red")
+    assert made.code == 0, made.err
+    file = tmp_path / "red.dump"
+    assert embedded("db", "dump", str(file), "--site", "red").code == 0
+    for flags in ((), ("--replace",)):
+        assert embedded("db", "restore", str(file), "--site", "blue", *flags).code == 0
+        document = embedded("index", "status", "--site", "blue", "--json").document
+        assert (document["search"], document["index"]["measured"]["stale"]) == ("hnsw", "")
+
+
 def test_restore_replaces_only_when_told_to(embedded: Program, site: Path, tmp_path: Path) -> None:
     embedded("ingest", str(site), "--site", "red")
     file = tmp_path / "red.dump"

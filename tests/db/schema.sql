@@ -26,15 +26,12 @@ CREATE TABLE public.traces (
     total_ms double precision,
     error_code text,
     error_message text,
-<<<<<<< HEAD
+    mode text,
+    pages text[],
     top_cosine double precision,
     idf_share double precision,
     probability double precision,
     prompt_counted integer
-=======
-    mode text,
-    pages text[]
->>>>>>> 463ff155543b8053bfe5c78f54361ba2d23918a1
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -42,15 +39,12 @@ COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; 
 COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
 COMMENT ON COLUMN public.traces.hits IS 'The passages found: rank, chunk_id, ref, section, score, vector_score, keyword_score, in_prompt, cited.';
 COMMENT ON COLUMN public.traces.error_code IS 'Why there is no answer, as in the JSON of errors; null where there is one.';
-<<<<<<< HEAD
+COMMENT ON COLUMN public.traces.mode IS 'What found passages: hybrid, vector or keyword; null: the list of pages answered, or the trace is older than this column.';
+COMMENT ON COLUMN public.traces.pages IS 'The addresses of the pages asked for, empty for all; null: the trace is older than this column.';
 COMMENT ON COLUMN public.traces.top_cosine IS 'The largest raw cosine among the passages found; null where the question was not embedded.';
 COMMENT ON COLUMN public.traces.idf_share IS 'The share of the question''s idf that the passages found hold, 0 to 1.';
 COMMENT ON COLUMN public.traces.probability IS 'How likely the passages found can answer, calibrated; null without a calibration for the model.';
 COMMENT ON COLUMN public.traces.prompt_counted IS 'The tokens of the prompt by our own count; prompt_tokens is the server''s.';
-=======
-COMMENT ON COLUMN public.traces.mode IS 'What found passages: hybrid, vector or keyword; null: the list of pages answered, or the trace is older than this column.';
-COMMENT ON COLUMN public.traces.pages IS 'The addresses of the pages asked for, empty for all; null: the trace is older than this column.';
->>>>>>> 463ff155543b8053bfe5c78f54361ba2d23918a1
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -278,6 +272,27 @@ CREATE TABLE public.terms_counted (
     last_id integer NOT NULL,
     CONSTRAINT terms_counted_only_row_check CHECK (only_row)
 );
+CREATE TABLE public.vector_index (
+    only_row boolean DEFAULT true NOT NULL,
+    method text NOT NULL,
+    m integer NOT NULL,
+    ef_construction integer NOT NULL,
+    width integer,
+    in_use boolean DEFAULT false NOT NULL,
+    measured jsonb,
+    measured_at timestamp with time zone,
+    measured_rows integer,
+    measured_last_id integer,
+    measured_model text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT vector_index_check CHECK (((NOT in_use) OR (width IS NOT NULL))),
+    CONSTRAINT vector_index_method_check CHECK ((method = 'hnsw'::text)),
+    CONSTRAINT vector_index_only_row_check CHECK (only_row)
+);
+COMMENT ON TABLE public.vector_index IS 'One row where ragctl built an approximate index over chunks.embedding.';
+COMMENT ON COLUMN public.vector_index.width IS 'hnsw.ef_search of searches: how many candidates a search keeps; null: none is good enough.';
+COMMENT ON COLUMN public.vector_index.measured IS 'Recall against the exact scan: source, questions, k, exact_ms, and width, recall, median_ms of each width.';
+COMMENT ON COLUMN public.vector_index.measured_last_id IS 'The highest chunks.id then: with measured_rows it tells how many rows have changed since.';
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
 ALTER TABLE ONLY public.calibrations
     ADD CONSTRAINT calibrations_pkey PRIMARY KEY (embedding_model);
@@ -311,6 +326,8 @@ ALTER TABLE ONLY public.terms
     ADD CONSTRAINT terms_pkey PRIMARY KEY (term);
 ALTER TABLE ONLY public.traces
     ADD CONSTRAINT traces_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.vector_index
+    ADD CONSTRAINT vector_index_pkey PRIMARY KEY (only_row);
 CREATE INDEX chunks_page ON public.chunks USING btree (page_id, "position");
 CREATE INDEX chunks_search ON public.chunks USING gin (search) WITH (fastupdate=off);
 CREATE INDEX chunks_track ON public.chunks USING btree (track);

@@ -368,6 +368,7 @@ def test_the_plan_scans_exactly_once_and_takes_words_from_their_index(
         register_vectors(connection, filled.url)
         values = {
             "vector": to_database(_vector(1)), "tracks": tracks, "pages": None, "k": 5,
+            "nearest_ids": None,
             "question": "pfcount of a leader", "names": ["pfcount"], "rare": RARE,
             "keyword_depth": KEYWORD_DEPTH, "vector_weight": VECTOR_WEIGHT,
             "common_share": COMMON_SHARE, "common_from": COMMON_FROM,

@@ -10,7 +10,10 @@ import pytest
 from ragctl.db.statements import migrations, statement, statement_names
 
 Connection = psycopg.Connection[tuple[object, ...]]
-UTILITY = ("chunks/copy", "schema/create_extension", "schema/make_aside", "schema/move_aside")
+UTILITY = (
+    *("chunks/copy", "schema/create_extension", "schema/make_aside", "schema/move_aside"),
+    *("vector_index/create_hnsw", "vector_index/drop_hnsw"),
+)
 
 
 def _numbered(sql: str) -> str:

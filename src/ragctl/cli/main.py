@@ -141,6 +141,12 @@ COMMANDS = (
         group="Operate",
     ),
     LazyCommand(
+        name="index",
+        module="ragctl.cli.index",
+        about="Search more passages than the exact scan can: build, measure, drop an index.",
+        group="Operate",
+    ),
+    LazyCommand(
         name="db",
         module="ragctl.cli.db",
         about="Start, stop, look at, back up and migrate the database.",

@@ -1,4 +1,4 @@
-"""Progress of an ingest: bars on a terminal, a line now and then elsewhere."""
+"""Progress of an ingest and of long steps: live on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import TracebackType
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,38 @@ from ragctl.cli.output import Output
 from ragctl.records import IngestProgress
 
 SECONDS_BETWEEN_LINES = 5.0
+
+
+class Doing:
+    """How far a long step is, in a line of its own words; use it as a context manager."""
+
+    def __init__(self, output: Output, *, begun: str) -> None:
+        self._output = output
+        self._last_line = time.monotonic()
+        self._status = Status(begun, console=output.remarks) if output.is_live else None
+
+    def __enter__(self) -> Doing:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, line: str) -> None:
+        """Take the newest line; off a terminal it is printed every few seconds."""
+        now = time.monotonic()
+        if self._status is not None:
+            self._status.update(line)
+        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            self._output.remark(line)
 
 
 class Progress:

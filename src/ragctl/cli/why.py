@@ -221,8 +221,9 @@ def _ask(
         failure = error
     query = watched.query
     assert query is not None
+    ranks = wiring.make_rankings(database).of(query, [target.id for target in targets])
     return Asking(
-        ranks=wiring.make_rankings(database).of(query, [target.id for target in targets]),
+        ranks=ranks,
         mode=settings.retrieval.mode if query.vector else "keyword",
         k=settings.retrieval.k,
         tracks=tracks,
@@ -231,12 +232,22 @@ def _ask(
         answer=found if writes else None,
         failure=failure,
         unreached=search.unreached or _unreached(query, settings),
+        missed_by_index=_is_missed(database, query, ranks.by_nearness),
     )
 
 
 def _unreached(query: Query, settings: Settings) -> str:
     is_asked_for = settings.retrieval.mode != "keyword"
     return "" if query.vector or not is_asked_for else "the embedding model is out of reach"
+
+
+def _is_missed(database: Database, query: Query, rank: PassageRank) -> bool:
+    """Tell whether an index in use hides a passage that is among the k nearest."""
+    scan = database.vector_index.in_use() if query.vector else None
+    if scan is None or not scan.suits(query) or rank.rank is None or rank.rank > query.k:
+        return False
+    found = scan.retrieve(query)  # too few are followed by the exact scan
+    return len(found) == query.k and rank.chunk_id not in {hit.chunk_id for hit in found}
 
 
 def _show(question: str, subject: Subject, product: tuple[Factor, ...], output: Output) -> None:

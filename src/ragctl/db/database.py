@@ -26,6 +26,7 @@ from ragctl.db.search import (
     VectorRetriever,
 )
 from ragctl.db.traces import Traces
+from ragctl.db.vector_index import VectorIndex
 from ragctl.errors import ContentError, SchemaMismatch
 from ragctl.records import EmbeddingIdentity
 
@@ -45,6 +46,7 @@ class Database:
         self.traces = Traces(connection, url)
         self.calibrations = Calibrations(connection)
         self.evaluations = Evaluations(connection, url)
+        self.vector_index = VectorIndex(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:
@@ -70,10 +72,16 @@ class Database:
         self, mode: str, *, names_asked: NamesAsked
     ) -> VectorRetriever | KeywordRetriever | HybridRetriever:
         """Return what finds passages in a mode: ``hybrid``, ``vector`` or ``keyword``."""
+        if mode == "keyword":
+            return KeywordRetriever(self._connection, names_asked=names_asked)
+        index = self.vector_index.in_use()
         if mode == "vector":
-            return VectorRetriever(self._connection)
-        by_words = KeywordRetriever if mode == "keyword" else HybridRetriever
-        return by_words(self._connection, names_asked=names_asked)
+            return VectorRetriever(self._connection, index=index)
+        return HybridRetriever(self._connection, names_asked=names_asked, index=index)
+
+    def exact_retriever(self) -> VectorRetriever:
+        """Return what finds the nearest passages by the exact scan, whatever index is in use."""
+        return VectorRetriever(self._connection)
 
     def rankings(self, *, names_asked: NamesAsked) -> Rankings:
         """Return what ranks passages among all."""

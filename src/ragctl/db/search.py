@@ -9,7 +9,8 @@ Analysis of Fusion Functions for Hybrid Retrieval, 2022).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from psycopg.rows import class_row, dict_row
@@ -39,18 +40,86 @@ _FUSION: Final = {
     "vector_weight": VECTOR_WEIGHT,
 }
 
+WIDEST: Final = 1000
+"""The most candidates that a search by the index can keep: pgvector's limit of hnsw.ef_search."""
+
 NamesAsked = Callable[[str], Sequence[str]]
 """Returns the exact names that a question may mean, in the form they have in ``chunks.names``."""
 
 
-class VectorRetriever:
-    """The ``k`` nearest passages, by an exact scan; a :class:`~ragctl.protocols.Retriever`."""
+class IndexScan:
+    """The nearest passages as an approximate index finds them: ``k`` or fewer.
 
-    def __init__(self, connection: Connection) -> None:
+    ``width`` is how many candidates a search keeps (hnsw.ef_search); with ``is_iterative`` the
+    server goes on until a filter has its rows. All of it holds for one transaction, as a pooler
+    wants it.
+    """
+
+    def __init__(self, connection: Connection, *, width: int, is_iterative: bool) -> None:
         self._connection = connection
+        self._width = width
+        self._is_iterative = is_iterative
+
+    def suits(self, query: Query) -> bool:
+        """Tell whether the index may be asked.
+
+        Not for pages, which the exact scan finds sooner; for tracks only where no row is lost;
+        not for more passages than half of the widest search.
+        """
+        if query.pages or (query.tracks and not self._is_iterative):
+            return False
+        return 2 * query.k <= WIDEST
+
+    def retrieve(self, query: Query) -> tuple[Hit, ...]:
+        """Return what the index finds, best first; it is looked through wide enough for ``k``."""
+        with self._limited(query):
+            return _hits(self._connection, "chunks/nearest_by_index", self._values(query))
+
+    def indexes(self, query: Query) -> set[str]:
+        """Return the names of the indexes that the server would use for a query."""
+        explained = b"EXPLAIN (FORMAT JSON) " + statement("chunks/nearest_by_index")
+        with self._limited(query):
+            row = self._connection.execute(explained, self._values(query)).fetchone()
+        assert row is not None
+        return set(_index_names(row[0][0]["Plan"]))
+
+    @contextmanager
+    def _limited(self, query: Query) -> Iterator[None]:
+        width = max(self._width, 2 * query.k)
+        with self._connection.transaction():
+            self._connection.execute(
+                statement("vector_index/search_limits"),
+                {"width": width, "is_iterative": self._is_iterative},
+            )
+            yield
+
+    def _values(self, query: Query) -> dict[str, object]:
+        tracks = list(query.tracks) or None
+        return {"vector": to_database(query.vector), "tracks": tracks, "k": query.k}
+
+
+def _index_names(plan: Mapping[str, Any]) -> Iterator[str]:
+    if "Index Name" in plan:
+        yield plan["Index Name"]
+    for child in plan.get("Plans", ()):
+        yield from _index_names(child)
+
+
+class VectorRetriever:
+    """The ``k`` nearest passages, by an exact scan; a :class:`~ragctl.protocols.Retriever`.
+
+    With an index, by that, wherever it finds as many as were asked for.
+    """
+
+    def __init__(self, connection: Connection, *, index: IndexScan | None = None) -> None:
+        self._connection = connection
+        self._index = index
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return the passages with the highest cosine similarity, best first."""
+        found = _by_index(self._index, query)
+        if found:
+            return found
         values = {"vector": to_database(query.vector), **_filters(query), "k": query.k}
         return _hits(self._connection, "chunks/nearest", values)
 
@@ -73,18 +142,24 @@ class HybridRetriever:
 
     One arm is the exact scan for the ``k`` nearest, the other brings the best by words; both
     scores are computed for all of them. A question without a vector is answered by words alone.
+    With an index, that is asked for the nearest, wherever it finds ``k``.
     """
 
-    def __init__(self, connection: Connection, *, names_asked: NamesAsked) -> None:
+    def __init__(
+        self, connection: Connection, *, names_asked: NamesAsked, index: IndexScan | None = None
+    ) -> None:
         self._connection = connection
         self._names_asked = names_asked
+        self._index = index
 
     def retrieve(self, query: Query) -> tuple[Hit, ...]:
         """Return the passages with the highest fused score, best first."""
         if not query.vector:
             return KeywordRetriever(self._connection, names_asked=self._names_asked).retrieve(query)
+        nearest = _by_index(self._index, query)
         values = {
             "vector": to_database(query.vector),
+            "nearest_ids": [hit.chunk_id for hit in nearest] or None,
             **_asked(query.text, self._names_asked),
             **_filters(query),
             "k": query.k,
@@ -169,6 +244,14 @@ class Coverage:
         }
         with self._connection.cursor(row_factory=class_row(CoveredTerm)) as cursor:
             return tuple(cursor.execute(statement("chunks/coverage"), values))
+
+
+def _by_index(index: IndexScan | None, query: Query) -> tuple[Hit, ...]:
+    """Return the ``k`` that an index finds; nothing where the exact scan must find them."""
+    if index is None or not index.suits(query):
+        return ()
+    found = index.retrieve(query)
+    return found if len(found) == query.k else ()
 
 
 def _asked(question: str, names_asked: NamesAsked) -> dict[str, object]:

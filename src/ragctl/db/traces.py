@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import psycopg
-from psycopg.rows import class_row
+from psycopg.rows import class_row, scalar_row
 
 from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
@@ -54,6 +54,11 @@ class Traces:
     def beginning_with(self, prefix: str, *, at_most: int) -> list[Trace]:
         """Return the newest traces whose id begins with a prefix, newest first."""
         return self._select(storable(prefix), at_most)
+
+    def questions(self, *, at_most: int) -> list[str]:
+        """Return questions that passages were searched for, each once, the newest first."""
+        with self._connection.cursor(row_factory=scalar_row) as cursor:
+            return cursor.execute(statement("traces/questions"), {"at_most": at_most}).fetchall()
 
     def _select(self, prefix: str | None, at_most: int) -> list[Trace]:
         with self._connection.cursor(row_factory=class_row(_Row)) as cursor:

@@ -62,7 +62,8 @@ class Asking:
 
     ``mode`` is what found the passages: ``keyword`` also where the model was out of reach, which
     ``unreached`` then tells. ``answer`` is ``None`` where no answer was asked for, or where
-    ``failure`` was in the way.
+    ``failure`` was in the way. ``missed_by_index`` says that the best passage is among the k
+    nearest and that the approximate index in use does not find it.
     """
 
     ranks: PassageRanks
@@ -74,6 +75,7 @@ class Asking:
     answer: Answer | None = None
     failure: ModelError | None = None
     unreached: str = ""
+    missed_by_index: bool = False
 
     @property
     def rank(self) -> PassageRank:

@@ -70,6 +70,9 @@ def brought_in(asking: Asking) -> str:
 def why_not_found(evidence: Evidence, asking: Asking) -> tuple[str, str]:
     """Return why none of the passages is among the k, and what would change that."""
     told, rank = f"not among the {asking.k} found", asking.rank.rank
+    if asking.missed_by_index:
+        told += f", though among the {asking.k} nearest: the vector index misses it"
+        return told, "Measure it with ragctl index recall, or search exactly: ragctl index drop."
     change = "Ask in the words of the page"
     if not asking.tracks and evidence.stored is not None:
         change += f", or only its track: --track {evidence.stored.page.track}"

@@ -1,0 +1,2 @@
+-- Forgets the index; returns nothing.
+DELETE FROM vector_index;
