@@ -1,0 +1,133 @@
+"""A statement taken apart: what of it must stand in a passage, and how much each word counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+
+from ragctl.stages.claims.passages import Passage
+from ragctl.stages.claims.polarity import sides_of
+from ragctl.stages.claims.statements import PREFACE, without_marks
+from ragctl.stages.claims.vocabulary import CALENDAR, NUMBER_WORDS
+from ragctl.stages.claims.words import (
+    CODE_SPAN,
+    TOKEN,
+    WORD,
+    code_names,
+    common_words,
+    forms_of,
+    joined,
+    numbers_of,
+    plain_text,
+    squash,
+    stem,
+    stopwords,
+    words_of,
+)
+
+_QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{12,200})[\"”]")
+_NAME_LIKE: Final = re.compile(
+    r"[a-z\d][A-Z]|[A-Z]{2}|\w_\w|[^\W\d_]\d|\w::\w|^--?[a-z]|\w/\w|\+\+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement taken apart."""
+
+    words: tuple[str, ...]
+    content: tuple[str, ...]
+    spoken: Mapping[str, str]
+    numbers: Mapping[str, frozenset[float | str]]
+    names: tuple[str, ...]
+    code: tuple[str, ...]
+    forms: frozenset[str]
+    quotes: tuple[str, ...]
+    parts: tuple[str, ...]
+    sides: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    topics: frozenset[str] = frozenset()
+
+
+def take_apart(text: str) -> Asked:
+    """Take a statement apart; ``parts`` are found in the passage where it is copied from there."""
+    plain = PREFACE.sub("", plain_text(without_marks(text))).replace("@", " ")
+    words = words_of(plain)
+    stopped = stopwords()
+    spoken: dict[str, str] = {}
+    for word in WORD.findall(plain.replace("_", " ")):
+        spoken.setdefault(stem(word.lower()), word)
+    content = tuple(
+        dict.fromkeys(
+            w
+            for w in words
+            if w not in stopped and not w.isdigit() and w not in NUMBER_WORDS and len(w) > 1
+        )
+    )
+    return Asked(
+        words=words,
+        content=content,
+        spoken=spoken,
+        numbers=numbers_of(plain),
+        names=_names_of(plain),
+        code=code_names(plain),
+        forms=forms_of(plain),
+        quotes=tuple(_QUOTED.findall(plain)),
+        parts=tuple(squash(part) for part in re.split(r"[;:]\s", plain)),
+        sides=sides_of(words),
+    )
+
+
+def _names_of(text: str) -> tuple[str, ...]:
+    """Return the names in a statement: code, identifiers, words with capitals inside it."""
+    found: dict[str, None] = {}
+    for span in CODE_SPAN.finditer(text):
+        found.update(dict.fromkeys(t for t in TOKEN.findall(span[2]) if not t.isdigit()))
+    bare = CODE_SPAN.sub(" ", text)
+    for match in TOKEN.finditer(bare):
+        token = match.group()
+        inner = match.start() > 0 and not bare[: match.start()].rstrip().endswith((":", ".", '"'))
+        capital = inner and token[:1].isupper() and len(token) > 1
+        capital &= token.lower() not in NUMBER_WORDS and token not in CALENDAR
+        if _NAME_LIKE.search(token) or capital:
+            found[token] = None
+    return tuple(name for name in found if len(joined(name)) > 1)
+
+
+def has_name(name: str, forms: frozenset[str], squashed: str = "") -> bool:
+    """Whether a name stands among forms, whole, in the singular or in all its parts."""
+    whole = joined(name)
+    single = whole[:-1] if whole.endswith("s") and len(whole) > 3 else whole
+    if whole in forms or single in forms or (len(whole) >= 5 and single in squashed):
+        return True
+    parts = [part.casefold() for part in re.split(r"\W+", name) if part]
+    return len(parts) > 1 and all(part in forms or part.rstrip("s") in forms for part in parts)
+
+
+def topics_of(asked: Asked, passages: Sequence[Passage]) -> frozenset[str]:
+    """Return names that most of the passages hold: what all is about needs no saying in each."""
+    held = Counter(
+        name
+        for passage in passages
+        for name in asked.names
+        if has_name(name, passage.forms, passage.squashed)
+    )
+    return frozenset(name for name, count in held.items() if count > max(1, len(passages) / 2))
+
+
+def weights_of(asked: Asked, passages: Sequence[Passage]) -> dict[str, float]:
+    """Return how much each content word counts: rare ones more, everyday ones less."""
+    units = sum(len(passage.units) for passage in passages)
+    weights = {}
+    for word in asked.content:
+        held = sum(len(passage.where.get(word, ())) for passage in passages)
+        weights[word] = log(1 + units / (1 + held)) * (0.35 if word in common_words() else 1.0)
+    return weights
+
+
+def known_values(asked: Asked) -> frozenset[float | str]:
+    """Return the values of all numbers of a statement."""
+    return frozenset(value for values in asked.numbers.values() for value in values)

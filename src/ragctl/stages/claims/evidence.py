@@ -1,0 +1,143 @@
+"""What one passage has of a statement, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ragctl.stages.claims.asked import Asked, has_name
+from ragctl.stages.claims.meaning import negated, opposed, swapped
+from ragctl.stages.claims.passages import NO_UNIT, Passage, Unit
+from ragctl.stages.claims.vocabulary import FREE_NUMBERS
+from ragctl.stages.claims.words import common_words, keys_of, squash, worth_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one passage has of a statement, and what it lacks.
+
+    ``near`` and ``whole`` are the shares of the statement's words in the best few neighbouring
+    sentences and in the whole passage, by weight; ``alike`` is that of the closest sentence, exact
+    words only, with which ``swapped``, ``opposites`` and ``negation`` are found.
+    """
+
+    near: float
+    whole: float
+    numbers: tuple[str, ...] = ()
+    far_numbers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    far_names: tuple[str, ...] = ()
+    quotes: tuple[str, ...] = ()
+    opposites: tuple[str, ...] = ()
+    negation: str = ""
+    alike: float = 0.0
+    swapped: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evidence:
+    """Hold a statement against one passage; a part copied word for word needs no weighing."""
+    total = sum(weights.values()) or 1.0
+    if all(part in passage.squashed for part in asked.parts):
+        return Evidence(near=1.0, whole=1.0)
+    rows, lacking, held = _rows(asked, passage, weights)
+    first, last, near = _best_window(rows)
+    around = passage.units[max(0, first - 1) : last + 2]
+    numbers, far_numbers = _numbers_lacking(asked, passage, around)
+    absent = [n for n in asked.names if not has_name(n, passage.forms, passage.squashed)]
+    names = tuple(name for name in absent if name not in asked.topics)
+    forms = frozenset().union(passage.label, *(unit.forms for unit in around))
+    closest = max(
+        passage.units[first : last + 1],
+        key=lambda unit: _alike(asked, unit, weights),
+        default=NO_UNIT,
+    )
+    return Evidence(
+        near=near / total,
+        whole=held / total,
+        numbers=numbers,
+        far_numbers=far_numbers,
+        names=names,
+        far_names=tuple(n for n in asked.names if n not in absent and not has_name(n, forms)),
+        quotes=tuple(q for q in asked.quotes if squash(q) not in passage.squashed),
+        opposites=opposed(asked, closest),
+        negation=negated(asked, closest),
+        alike=_alike(asked, closest, weights) / total,
+        swapped=swapped(asked, closest),
+        words=tuple(
+            asked.spoken.get(word, word)
+            for word in sorted(lacking, key=lambda w: -weights[w])
+            if word not in common_words()
+        ),
+    )
+
+
+def _rows(
+    asked: Asked, passage: Passage, weights: Mapping[str, float]
+) -> tuple[list[list[float]], list[str], float]:
+    """Return what each word is worth in each place, the words found nowhere, and the sum."""
+    rows: list[list[float]] = []
+    lacking: list[str] = []
+    held = 0.0
+    for word in asked.content:
+        weight = weights[word]
+        row = [_LABELLED * weight if word in passage.label else 0.0] * (len(passage.units) or 1)
+        best = 0.0
+        for key in reversed(keys_of(word)):  # the word itself comes last and counts most
+            places = passage.where.get(key, ())
+            if places or key in passage.label:
+                best = max(best, worth_of(key))
+            for place in places:
+                row[place] = max(row[place], worth_of(key) * weight)
+        held += best * weight
+        rows.append(row)
+        if not best:
+            lacking.append(word)
+    return rows, lacking, held
+
+
+_LABELLED: Final = 0.8
+"""What a word is worth that stands in the title, section or address only."""
+
+
+def _alike(asked: Asked, unit: Unit, weights: Mapping[str, float]) -> float:
+    return sum(weights[word] for word in asked.content if word in unit.stems)
+
+
+def _best_window(rows: Sequence[Sequence[float]]) -> tuple[int, int, float]:
+    """Return the first and last place of the best one to three neighbours, and their worth.
+
+    A longer window must be better by some margin, so that the closest is kept.
+    """
+    alone = rows
+    best = (0, 0, 0.0)
+    for length in range(3):
+        worths = [sum(column) for column in zip(*rows, strict=True)]
+        worth = max(worths, default=0.0)
+        if worth > best[2] * (_LONGER_IS_BETTER if length else 1.0):
+            first = worths.index(worth)
+            best = (first, first + length, worth)
+        # a window one longer: each word as good as in this one or in the next place
+        pairs = zip(rows, alone, strict=True)
+        rows = [list(map(max, row, singles[length + 1 :])) for row, singles in pairs]
+    return best
+
+
+_LONGER_IS_BETTER: Final = 1.04
+
+
+def _numbers_lacking(
+    asked: Asked, passage: Passage, around: Sequence[Unit]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the numbers that are not in the passage, and those not near its best sentences."""
+    close = frozenset().union(*(unit.numbers for unit in around))
+    lacking, far = [], []
+    for written, values in asked.numbers.items():
+        if written in FREE_NUMBERS or values <= {1.0}:
+            continue
+        if not values & passage.numbers:
+            lacking.append(written)
+        elif not values & close:
+            far.append(written)
+    return tuple(lacking), tuple(far)

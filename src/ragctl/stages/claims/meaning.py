@@ -1,0 +1,51 @@
+"""Whether a statement says the opposite of its closest sentence, or swaps a name or number."""
+
+from __future__ import annotations
+
+from ragctl.stages.claims.asked import Asked, known_values
+from ragctl.stages.claims.passages import Unit
+from ragctl.stages.claims.polarity import denies, in_scope
+from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
+from ragctl.stages.claims.words import joined
+
+
+def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:
+    """Return a pair of opposites of which the statement has one and its sentence the other."""
+    for here, there in asked.sides:
+        if not there.isdisjoint(unit.stems) and here.isdisjoint(unit.stems):
+            word = min(here.intersection(asked.words))
+            return (asked.spoken.get(word, word), min(there & unit.stems))
+    return ()
+
+
+def negated(asked: Asked, unit: Unit) -> str:
+    """Return ``statement`` or ``passage``: which of the two negates a word that both have."""
+    shared = frozenset(asked.content) & unit.stems
+    mine, theirs = in_scope(asked.words) & shared, in_scope(unit.words) & shared
+    if mine and not (frozenset(unit.words) & NEGATIONS):
+        return "statement"
+    if theirs and not denies(asked.words):
+        return "passage"
+    if (mine or theirs) and not mine & theirs:
+        return "both"
+    return ""
+
+
+def swapped(asked: Asked, unit: Unit) -> tuple[str, ...]:
+    """Return a name or number where the closest sentence, otherwise alike, has another one."""
+    mine = {joined(name): name for name in asked.code}
+    theirs = {joined(name): name for name in unit.names}
+    lacking = [name for form, name in mine.items() if form not in unit.forms]
+    other = [name for form, name in theirs.items() if form not in asked.forms]
+    if lacking and other:
+        return lacking[0], min(other)
+    known = known_values(asked)
+    beyond = [
+        written
+        for written, values in asked.numbers.items()
+        if not values & unit.numbers and written not in FREE_NUMBERS
+    ]
+    others = [value for value in unit.numbers if value not in known and value not in (0.0, 1.0)]
+    if beyond and others:
+        return beyond[0], f"{others[0]:g}" if isinstance(others[0], float) else others[0]
+    return ()

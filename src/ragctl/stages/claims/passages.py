@@ -1,0 +1,127 @@
+"""A passage taken apart into sentences, list items, table rows and code lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ragctl.records import Hit
+from ragctl.stages.claims.words import (
+    code_names,
+    forms_of,
+    keys_of,
+    numbers_of,
+    plain_text,
+    split_sentences,
+    squash,
+    values_in,
+    words_of,
+)
+
+FENCE: Final = re.compile(r"^\s{0,3}(?:```|~~~)")
+ITEM: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence, list item, table row or code line of a passage."""
+
+    words: tuple[str, ...]
+    stems: frozenset[str]
+    numbers: frozenset[float | str]
+    forms: frozenset[str]
+    names: frozenset[str] = frozenset()
+
+
+NO_UNIT: Final = Unit((), frozenset(), frozenset(), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage taken apart; ``where`` gives the places of each key of a word among ``units``."""
+
+    n: int
+    units: tuple[Unit, ...]
+    label: frozenset[str]
+    where: Mapping[str, tuple[int, ...]]
+    numbers: frozenset[float | str]
+    forms: frozenset[str]
+    squashed: str
+
+
+def _pieces(body: str) -> Iterator[str]:
+    """Yield sentences, list items, table rows and code lines of a passage."""
+    paragraph: list[str] = []
+
+    def sentences() -> Iterator[str]:
+        yield from split_sentences(" ".join(paragraph))
+        paragraph.clear()
+
+    in_code = False
+    for line in body.splitlines():
+        fence = bool(FENCE.match(line))
+        if fence or in_code or not line.strip() or line.lstrip().startswith("|"):
+            yield from sentences()
+            in_code ^= fence
+            if line.strip() and not fence:
+                yield line
+            continue
+        if ITEM.match(line) or HEADING.match(line):
+            yield from sentences()
+        paragraph.append(line.strip())
+        if HEADING.match(line):
+            yield from sentences()
+    yield from sentences()
+
+
+@lru_cache(maxsize=1024)
+def _unit(text: str) -> Unit:
+    plain = plain_text(text)
+    words = words_of(plain)
+    values = frozenset(value for known in numbers_of(plain).values() for value in known)
+    return Unit(words, frozenset(words), values, forms_of(plain), frozenset(code_names(plain)))
+
+
+def read_passage(hit: Hit) -> Passage:
+    """Take a passage apart and index its words by place."""
+    units = tuple(_unit(piece) for piece in _pieces(hit.body))
+    label = f"{hit.title} {hit.section or ''} {hit.url.replace('/', ' ')}"
+    where: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        for word in unit.stems:
+            for key in keys_of(word):
+                places = where.setdefault(key, [])
+                if not places or places[-1] != place:
+                    places.append(place)
+    return Passage(
+        n=hit.n,
+        units=units,
+        label=frozenset(key for word in words_of(label) for key in keys_of(word)),
+        where={key: tuple(places) for key, places in where.items()},
+        numbers=frozenset().union(*(unit.numbers for unit in units), values_in(label)),
+        forms=frozenset().union(*(unit.forms for unit in units), forms_of(label)),
+        squashed=f"{squash(plain_text(hit.body))} {squash(hit.body + label)}",
+    )
+
+
+def merged_passages(passages: Sequence[Passage]) -> Passage:
+    """Return several passages as one, for a statement that cites them together."""
+    where: dict[str, tuple[int, ...]] = {}
+    start = 0
+    for passage in passages:
+        for key, places in passage.where.items():
+            where[key] = (*where.get(key, ()), *(place + start for place in places))
+        start += len(passage.units)
+    return Passage(
+        n=passages[0].n,
+        units=tuple(unit for passage in passages for unit in passage.units),
+        label=frozenset().union(*(passage.label for passage in passages)),
+        where=where,
+        numbers=frozenset().union(*(passage.numbers for passage in passages)),
+        forms=frozenset().union(*(passage.forms for passage in passages)),
+        squashed=" ".join(passage.squashed for passage in passages),
+    )

@@ -1,0 +1,60 @@
+"""Which words of a text are negated, and which of a pair of opposites it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from ragctl.stages.claims.vocabulary import MILDER, NEGATIONS, OPPOSITES, listed
+from ragctl.stages.claims.words import stem
+
+_SCOPE: Final = 6
+
+
+@lru_cache(maxsize=1)
+def _milder() -> frozenset[str]:
+    return frozenset(stem(word) for word in MILDER)
+
+
+@lru_cache(maxsize=1)
+def _sides() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    return tuple(
+        (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
+        for one, other in OPPOSITES
+    )
+
+
+def sides_of(words: Sequence[str]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return the opposites of which the words have one side only, that side first."""
+    found = []
+    for one, other in _sides():
+        has_one, has_other = not one.isdisjoint(words), not other.isdisjoint(words)
+        if has_one != has_other:
+            found.append((one, other) if has_one else (other, one))
+    return tuple(found)
+
+
+def denies(words: Sequence[str]) -> bool:
+    """Whether a statement negates, if only by a word such as ``only`` or ``unlike``."""
+    return not (NEGATIONS | _milder()).isdisjoint(words) or any(
+        word.startswith(("un", "dis")) and word not in _NOT_DENYING for word in words
+    )
+
+
+_NOT_DENYING: Final = frozenset(
+    listed(
+        "under und until unit union uniqu universal uniform distribut disk display distanc discuss "
+        "discover understand underly"
+    )
+)
+
+
+def in_scope(words: Sequence[str]) -> frozenset[str]:
+    """Return the words that a negation before them covers."""
+    return frozenset(
+        word
+        for place, negation in enumerate(words)
+        if negation in NEGATIONS
+        for word in words[place + 1 : place + 1 + _SCOPE]
+    )

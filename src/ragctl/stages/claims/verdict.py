@@ -1,0 +1,168 @@
+"""From what the passages have of a statement to a verdict and its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ragctl.records import Claim, Hit, Verdict
+from ragctl.stages.claims.asked import Asked, take_apart, topics_of, weights_of
+from ragctl.stages.claims.evidence import Evidence, weigh
+from ragctl.stages.claims.passages import Passage, merged_passages, read_passage
+from ragctl.stages.claims.statements import Statement, statements_of
+
+LEAST_NEAR: Final = 0.28
+LEAST_WHOLE: Final = 0.35
+LEAST_CLEAR: Final = 0.42
+LEAST_CERTAIN: Final = 0.6
+LEAST_ALIKE: Final = 0.5
+LEAST_OPPOSED: Final = 0.3
+LEAST_OTHER: Final = 0.4
+MORE: Final = 0.1
+CLEARLY_MORE: Final = 0.4
+"""Shares of a statement's words. Below the first two it is unsupported, below the third weak. A
+sentence must have ``LEAST_ALIKE`` of them before a name or number counts as swapped, and
+``LEAST_OPPOSED`` before an opposite counts. Another passage must hold ``LEAST_OTHER``, and ``MORE``
+than the cited one, to be named instead; or ``CLEARLY_MORE``, where nothing else speaks against the
+cited one and it has no ``LEAST_CERTAIN``. Chosen on labelled sentences so that under 5 in 100 true
+ones are flagged."""
+
+
+def check_claims(answer_text: str, passages: Sequence[Hit]) -> tuple[Claim, ...]:
+    """Return the asserting sentences of an answer, each with what its passages say of it.
+
+    A sentence without a number of its own stays ``uncited`` even where the next one cites: a
+    reader cannot tell how far back a number reaches. It is then held against all passages, and
+    ``why`` says whether one of them supports it.
+    """
+    statements = statements_of(answer_text, passages=max((hit.n for hit in passages), default=0))
+    read = {hit.n: read_passage(hit) for hit in passages} if statements else {}
+    return tuple(_judge(statement, read) for statement in statements)
+
+
+def _judge(statement: Statement, read: Mapping[int, Passage]) -> Claim:
+    asked = take_apart(statement.text)
+    weights = weights_of(asked, tuple(read.values()))
+    asked = replace(asked, topics=topics_of(asked, tuple(read.values())))
+    found = {n: weigh(asked, passage, weights) for n, passage in read.items()}
+    cited = [n for n in statement.cites if n in found]
+    if not cited:
+        return _claim(statement, "uncited", _where_uncited(found))
+    verdict, why = _verdict_on(cited, found, asked, read, weights)
+    if verdict != "unsupported" and not _is_elsewhere(cited, found):
+        return _claim(statement, verdict, why)
+    better = _better(cited, found)
+    if better:
+        return _claim(statement, "misattributed", f"{why}; passage [{better}] supports it")
+    return _claim(statement, verdict, why)
+
+
+def _claim(statement: Statement, verdict: Verdict, why: str) -> Claim:
+    return Claim(text=statement.text, cites=statement.cites, verdict=verdict, why=why)
+
+
+def _verdict_on(
+    cited: Sequence[int],
+    found: Mapping[int, Evidence],
+    asked: Asked,
+    read: Mapping[int, Passage],
+    weights: Mapping[str, float],
+) -> tuple[Verdict, str]:
+    """Judge by the best of the cited passages, or by all of them together."""
+    judged = [(_judgement(found[n], f"passage [{n}]"), found[n].near) for n in cited]
+    if len(cited) > 1:
+        together = weigh(asked, merged_passages([read[n] for n in cited]), weights)
+        together = replace(together, near=max(together.near, together.whole))
+        label = f"passages {''.join(f'[{n}]' for n in cited)}"
+        judged.append((_judgement(together, label), together.near))
+    order = ("supported", "weak", "unsupported")
+    return min(judged, key=lambda one: (order.index(one[0][0]), -one[1]))[0]
+
+
+def _judgement(evidence: Evidence, label: str) -> tuple[Verdict, str]:
+    hard, soft = _faults(evidence, label), _doubts(evidence, label)
+    if hard:
+        return "unsupported", "; ".join(hard)
+    if soft:
+        return "weak", "; ".join(soft)
+    return "supported", f"its names, numbers and words are in {label}"
+
+
+def _faults(evidence: Evidence, label: str) -> list[str]:
+    """Return what speaks against a statement."""
+    found = [f"the number {number} is not in {label}" for number in evidence.numbers]
+    found += [f"{name} is not in {label}" for name in evidence.names]
+    found += [f"the words “{quote[:60]}” are not in {label}" for quote in evidence.quotes]
+    if evidence.swapped and evidence.alike >= LEAST_ALIKE:
+        found.append(f"{label} has {evidence.swapped[1]} where it says {evidence.swapped[0]}")
+    if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_OPPOSED:
+        found.append(f"it says “{evidence.opposites[0]}”, {label} says the opposite")
+    if evidence.negation == "passage" and evidence.near >= LEAST_OTHER:
+        found.append(f"{label} says that it is not so")
+    if evidence.near < LEAST_NEAR and evidence.whole < LEAST_WHOLE:
+        found.append(_few_words(evidence, label))
+    return found
+
+
+def _few_words(evidence: Evidence, label: str) -> str:
+    named = ", ".join(f"“{word}”" for word in evidence.words[:3])
+    return f"{label} has few of its words" + (f": not {named}" if named else "")
+
+
+def _doubts(evidence: Evidence, label: str) -> list[str]:
+    """Return what makes the support of a statement weak."""
+    far = (*evidence.far_numbers, *evidence.far_names)
+    found = [f"{name} stands elsewhere in {label}" for name in far]
+    if evidence.negation == "statement":
+        found.append(f"it denies something, {label} does not")
+    if evidence.negation == "passage":
+        found.append(f"{label} denies something, it does not")
+    if evidence.opposites and not evidence.negation:
+        found.append(f"it says “{evidence.opposites[0]}”, {label} perhaps the opposite")
+    if evidence.near < LEAST_CLEAR:
+        found.append(_few_words(evidence, label))
+    return found
+
+
+def _is_elsewhere(cited: Sequence[int], found: Mapping[int, Evidence]) -> bool:
+    """Whether another passage has so much more of a statement that the citation must be wrong."""
+    most = max(found[n].whole for n in cited)
+    best = max((e.near for n, e in found.items() if n not in cited), default=0.0)
+    return most < LEAST_CERTAIN and best - most >= CLEARLY_MORE
+
+
+def _better(cited: Sequence[int], found: Mapping[int, Evidence]) -> int | None:
+    """Return the passage, not among the cited ones, that supports a statement clearly better."""
+    most = max(found[n].near for n in cited)
+    others = [(e.near, -n) for n, e in found.items() if n not in cited and not _faults(e, "")]
+    near, number = max(others, default=(0.0, 0))
+    return -number if near >= LEAST_OTHER and near - most >= MORE else None
+
+
+def better_passage(claim: Claim) -> int | None:
+    """Return the passage that supports a misattributed claim."""
+    named = re.search(r"passage \[(\d+)\] supports it$", claim.why)
+    return int(named[1]) if claim.verdict == "misattributed" and named else None
+
+
+def is_unfounded(claim: Claim) -> bool:
+    """Whether a claim cites nothing and stands in none of the passages."""
+    return claim.verdict == "uncited" and claim.why.startswith(_UNFOUNDED)
+
+
+_UNFOUNDED: Final = "no citation, and no passage supports it"
+
+
+def _where_uncited(found: Mapping[int, Evidence]) -> str:
+    sound = [(e.near, -n) for n, e in found.items() if _judgement(e, "")[0] == "supported"]
+    if sound:
+        return f"no citation; passage [{-max(sound)[1]}] supports it"
+    best = max(found, key=lambda n: found[n].near, default=None)
+    if best is None:
+        return "no citation, and there are no passages"
+    reason = _judgement(found[best], f"passage [{best}]")
+    if reason[0] == "weak":
+        return f"no citation; closest is passage [{best}]: {reason[1]}"
+    return f"{_UNFOUNDED}: {reason[1]}"

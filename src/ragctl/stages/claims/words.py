@@ -1,0 +1,175 @@
+"""What a text is compared by: stems, names, numbers, sentences."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from ragctl.stages.claims.vocabulary import (
+    COMMON,
+    NEGATIONS,
+    NUMBER_WORDS,
+    SCALES,
+    SYNONYMS,
+    listed,
+)
+from ragctl.stages.sentences import stems
+
+WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER: Final = re.compile(
+    r"(?<![\w.])\$?(?P<digits>0[xX][\da-fA-F]+|\d+(?:[,_]\d{3})*(?:\.\d+)*)"
+    r"(?:[ -]?(?P<scale>thousand|million|billion|trillion|[kKMB](?![\w])))?"
+)
+CODE_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+TOKEN: Final = re.compile(r"--?[A-Za-z][\w-]*|[~./]?\w+(?:(?:->|::|[-./\\:@])+\w+)*(?:\+\+|#)?")
+_PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
+_CAPITALISED: Final = re.compile(r"[A-Z]\w+(?:[ -][A-Z]\w+){1,4}")
+_LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
+_MARKUP: Final = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|</?\w[^>\n]{0,80}>")
+_BORDER: Final = re.compile(r"(?<=[.!?])[\"'”’)*_]*\s+(?=[\"'“‘(\[【`*_]*[A-Z0-9`])|(?<=[。！？])")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|fig|eq|sec|no|dr|mr|mrs|ms|inc|al|st)|\b[A-Z])\.$", re.I
+)
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """Return the shortest stem of a word."""
+    return min(stems(word), key=len, default=word)
+
+
+@lru_cache(maxsize=1)
+def _synonyms() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for number, group in enumerate(SYNONYMS):
+        for word in group.split():
+            found.setdefault(stem(word), []).append(f"={number}")
+    return {word: tuple(groups) for word, groups in found.items()}
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Return the stems of everyday words, which count for less."""
+    return frozenset(stem(word) for word in COMMON)
+
+
+@lru_cache(maxsize=1)
+def stopwords() -> frozenset[str]:
+    """Return the stems of words that say nothing of their own, negations among them."""
+    kept = "before after more most over under until once only same other no not nor between"
+    words = listed(
+        "a an the and or but if then than that this these those it its they them their there "
+        "here he she his her we our you your i my me is are was were be been being am do does "
+        "did doing has have had having will would can could should may might must shall of in "
+        "on at to for from by with as into onto about through so such which who whom whose what "
+        "when where why how while also just very too s t re ve ll d m each any some all both "
+        "either not no nor own up out off "
+    )
+    stopped = frozenset(words) - frozenset(kept.split())
+    return frozenset(map(stem, stopped)) | NEGATIONS
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the stems of a text in order; compound names are given whole and in parts."""
+    found: list[str] = []
+    for word in WORD.findall(text.replace("_", " ")):
+        pieces = _PIECE.findall(word) if not word.islower() else []
+        if len(pieces) > 1:
+            found += (stem(piece.lower()) for piece in pieces if len(piece) > 1)
+        found.append(stem(word.lower()) if word.lower() not in NEGATIONS else word.lower())
+    return tuple(found)
+
+
+def keys_of(word: str) -> tuple[str, ...]:
+    """Return what a word is looked up by: itself, its groups of synonyms, its beginning."""
+    prefix = (f"{word[:5]}…",) if len(word) >= 5 else ()
+    return (word, *_synonyms().get(word, ()), *prefix)
+
+
+_WORTH: Final = {"=": 0.85, "…": 0.75}
+
+
+def worth_of(key: str) -> float:
+    """Return how much a match by this key counts, 0 to 1."""
+    return _WORTH.get(key[:1], _WORTH.get(key[-1:], 1.0))
+
+
+@lru_cache(maxsize=16384)
+def joined(name: str) -> str:
+    """Return a name in the form in which names are compared; see :func:`squash`."""
+    return squash(name)
+
+
+def squash(text: str) -> str:
+    """Return the letters and digits of a text, in folded case and without anything between."""
+    return _NO_LETTER.sub("", text).casefold()
+
+
+_NO_LETTER: Final = re.compile(r"[\W_]+")
+
+
+def numbers_of(text: str) -> dict[str, frozenset[float | str]]:
+    """Return the numbers of a text as written, each with the values it may stand for."""
+    found: dict[str, frozenset[float | str]] = {}
+    for match in _NUMBER.finditer(text):
+        digits = match["digits"].replace(",", "").replace("_", "").rstrip(".")
+        values: set[float | str] = {digits.lower()}
+        if digits.count(".") <= 1 and digits[:2].lower() != "0x":
+            value = float(digits)
+            values = {value} if digits[0] != "0" or "." in digits or digits == "0" else {digits}
+            scale = (match["scale"] or "").strip().lower()
+            if scale:
+                values = {round(value * SCALES[scale], 6)}
+        found[match.group().strip()] = frozenset(values)
+    for word in WORD.findall(text.lower()):
+        if word in NUMBER_WORDS:
+            found.setdefault(word, frozenset({NUMBER_WORDS[word]}))
+    return found
+
+
+def forms_of(text: str) -> frozenset[str]:
+    """Return the names and words of a text in joined form, whole and in parts."""
+    found: set[str] = set()
+    for token in TOKEN.findall(text):
+        if token.isalpha() and token.islower():
+            found.add(token)
+            continue
+        found.add(joined(token))
+        found.update(map(joined, re.split(r"\W+", token)))
+        for part in re.split(r"[\W_]+", token):
+            found.add(part.casefold())
+            if not part.islower():
+                found.update(piece.casefold() for piece in _PIECE.findall(part))
+    found.update(form[:-1] for form in tuple(found) if form.endswith("s") and len(form) > 3)
+    initials = _CAPITALISED.findall(text)
+    found.update("".join(re.findall(r"\b\w", run)).casefold() for run in initials)
+    return frozenset(found)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a paragraph; code spans and abbreviations end none."""
+    hidden = CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
+    found, start = [], 0
+    for border in _BORDER.finditer(hidden):
+        if not _ABBREVIATION.search(hidden[start : border.start()].rstrip("\"'”’)*_")):
+            found.append(text[start : border.end()].strip())
+            start = border.end()
+    return [piece for piece in (*found, text[start:].strip()) if piece]
+
+
+def plain_text(text: str) -> str:
+    """Return a text without emphasis, tags and the targets of links."""
+    text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
+    return _MARKUP.sub("", text)
+
+
+def values_in(text: str) -> frozenset[float | str]:
+    """Return the values of all numbers of a text."""
+    return frozenset(value for known in numbers_of(text).values() for value in known)
+
+
+def code_names(text: str) -> tuple[str, ...]:
+    """Return what stands between backticks, where it is one name."""
+    spans = (span[2] for span in CODE_SPAN.finditer(text))
+    return tuple(span for span in spans if re.fullmatch(r"[A-Za-z_][\w:.-]*(?:\(\))?", span))
