@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import log
 from typing import Final
 
@@ -17,6 +18,8 @@ from ragctl.stages.claims.words import (
     CODE_SPAN,
     TOKEN,
     WORD,
+    Clause,
+    clauses_of,
     code_names,
     common_words,
     forms_of,
@@ -26,7 +29,6 @@ from ragctl.stages.claims.words import (
     squash,
     stem,
     stopwords,
-    words_of,
 )
 
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{12,200})[\"”]")
@@ -40,6 +42,7 @@ class Asked:
     """A statement taken apart."""
 
     words: tuple[str, ...]
+    clauses: tuple[Clause, ...]
     content: tuple[str, ...]
     spoken: Mapping[str, str]
     numbers: Mapping[str, frozenset[float | str]]
@@ -55,7 +58,8 @@ class Asked:
 def take_apart(text: str) -> Asked:
     """Take a statement apart; ``parts`` are found in the passage where it is copied from there."""
     plain = PREFACE.sub("", plain_text(without_marks(text))).replace("@", " ")
-    words = words_of(plain)
+    clauses = clauses_of(plain)
+    words = tuple(chain.from_iterable(clauses))
     stopped = stopwords()
     spoken: dict[str, str] = {}
     for word in WORD.findall(plain.replace("_", " ")):
@@ -69,6 +73,7 @@ def take_apart(text: str) -> Asked:
     )
     return Asked(
         words=words,
+        clauses=clauses,
         content=content,
         spoken=spoken,
         numbers=numbers_of(plain),

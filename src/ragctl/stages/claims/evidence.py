@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from ragctl.stages.claims.asked import Asked, has_name
 from ragctl.stages.claims.meaning import negated, opposed, swapped
 from ragctl.stages.claims.passages import NO_UNIT, Passage, Unit
+from ragctl.stages.claims.turns import turned
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS
 from ragctl.stages.claims.words import common_words, keys_of, squash, worth_of
 
@@ -31,6 +33,7 @@ class Evidence:
     quotes: tuple[str, ...] = ()
     opposites: tuple[str, ...] = ()
     negation: str = ""
+    turned: tuple[str, str] = ("", "")
     alike: float = 0.0
     swapped: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -63,6 +66,11 @@ def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evide
         quotes=tuple(q for q in asked.quotes if squash(q) not in passage.squashed),
         opposites=opposed(asked, closest),
         negation=negated(asked, closest),
+        turned=turned(
+            asked.clauses,
+            chain.from_iterable(unit.clauses for unit in passage.units[first : last + 1]),
+            weights,
+        ),
         alike=_alike(asked, closest, weights) / total,
         swapped=swapped(asked, closest),
         words=tuple(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from ragctl.stages.claims.asked import Asked, known_values
 from ragctl.stages.claims.passages import Unit
-from ragctl.stages.claims.polarity import denies, in_scope
+from ragctl.stages.claims.polarity import in_scope, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
 from ragctl.stages.claims.words import joined
 
 
 def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:
     """Return a pair of opposites of which the statement has one and its sentence the other."""
+    if "than" in asked.words and "than" in unit.stems:
+        return ()  # the sides may be exchanged as well: see turns
+    mine, theirs = in_scope(asked.words), in_scope(unit.words)
     for here, there in asked.sides:
         if not there.isdisjoint(unit.stems) and here.isdisjoint(unit.stems):
-            word = min(here.intersection(asked.words))
-            return (asked.spoken.get(word, word), min(there & unit.stems))
+            word, other = min(here.intersection(asked.words)), min(there & unit.stems)
+            if (word in mine) == (other in theirs):
+                return (asked.spoken.get(word, word), other)
     return ()
 
 
@@ -24,7 +28,7 @@ def negated(asked: Asked, unit: Unit) -> str:
     mine, theirs = in_scope(asked.words) & shared, in_scope(unit.words) & shared
     if mine and not (frozenset(unit.words) & NEGATIONS):
         return "statement"
-    if theirs and not denies(asked.words):
+    if theirs and NEGATIONS.isdisjoint(asked.words) and not softens(asked.words):
         return "passage"
     if (mine or theirs) and not mine & theirs:
         return "both"

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from ragctl.records import Hit
 from ragctl.stages.claims.words import (
+    Clause,
+    clauses_of,
     code_names,
     forms_of,
     keys_of,
-    numbers_of,
     plain_text,
     split_sentences,
     squash,
@@ -23,6 +25,7 @@ from ragctl.stages.claims.words import (
 
 FENCE: Final = re.compile(r"^\s{0,3}(?:```|~~~)")
 ITEM: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_QUOTE: Final = re.compile(r"^\s{0,3}>\s?")
 HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s")
 
 
@@ -35,6 +38,7 @@ class Unit:
     numbers: frozenset[float | str]
     forms: frozenset[str]
     names: frozenset[str] = frozenset()
+    clauses: tuple[Clause, ...] = ()
 
 
 NO_UNIT: Final = Unit((), frozenset(), frozenset(), frozenset())
@@ -63,6 +67,7 @@ def _pieces(body: str) -> Iterator[str]:
 
     in_code = False
     for line in body.splitlines():
+        line = _QUOTE.sub("", line)
         fence = bool(FENCE.match(line))
         if fence or in_code or not line.strip() or line.lstrip().startswith("|"):
             yield from sentences()
@@ -81,9 +86,16 @@ def _pieces(body: str) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def _unit(text: str) -> Unit:
     plain = plain_text(text)
-    words = words_of(plain)
-    values = frozenset(value for known in numbers_of(plain).values() for value in known)
-    return Unit(words, frozenset(words), values, forms_of(plain), frozenset(code_names(plain)))
+    clauses = clauses_of(plain)
+    words = tuple(chain.from_iterable(clauses))
+    return Unit(
+        words=words,
+        stems=frozenset(words),
+        numbers=values_in(plain),
+        forms=forms_of(plain),
+        names=frozenset(code_names(plain)),
+        clauses=clauses,
+    )
 
 
 def read_passage(hit: Hit) -> Passage:

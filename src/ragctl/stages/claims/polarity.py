@@ -10,6 +10,7 @@ from ragctl.stages.claims.vocabulary import MILDER, NEGATIONS, OPPOSITES, listed
 from ragctl.stages.claims.words import stem
 
 _SCOPE: Final = 6
+_COVERED: Final = 2
 
 
 @lru_cache(maxsize=1)
@@ -35,10 +36,36 @@ def sides_of(words: Sequence[str]) -> tuple[tuple[frozenset[str], frozenset[str]
     return tuple(found)
 
 
-def denies(words: Sequence[str]) -> bool:
-    """Whether a statement negates, if only by a word such as ``only`` or ``unlike``."""
-    return not (NEGATIONS | _milder()).isdisjoint(words) or any(
-        word.startswith(("un", "dis")) and word not in _NOT_DENYING for word in words
+@lru_cache(maxsize=8192)
+def opposites_in(word: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return the pairs of opposites that a stem belongs to, its own side first."""
+    return tuple(
+        (one, other)
+        for pair in _sides()
+        for one, other in (pair, pair[::-1])
+        if word in one and word not in other
+    )
+
+
+def negations(clause: Sequence[str], covering: frozenset[str] | None = None) -> int:
+    """Count the negations of a clause, with ``covering`` those that cover two of its words.
+
+    ``unless`` is one, and ``non-`` before a word.
+    """
+    found = 0
+    for place, word in enumerate(clause):
+        counts = word in ("non", "unless") or (word in NEGATIONS and not (word == "nor" and found))
+        covers = clause[place + 1 : place + 1 + _SCOPE]
+        found += counts and (covering is None or len(covering.intersection(covers)) >= _COVERED)
+    return found
+
+
+def softens(words: Sequence[str]) -> bool:
+    """Whether a statement denies, if only by a word such as ``only`` or ``unlike``."""
+    return (
+        negations(words) % 2 == 1
+        or not _milder().isdisjoint(words)
+        or any(word.startswith(("un", "dis")) and word not in _NOT_DENYING for word in words)
     )
 
 

@@ -19,6 +19,7 @@ LEAST_CLEAR: Final = 0.42
 LEAST_CERTAIN: Final = 0.6
 LEAST_ALIKE: Final = 0.5
 LEAST_OPPOSED: Final = 0.3
+LEAST_DENIED: Final = 0.55
 LEAST_OTHER: Final = 0.4
 MORE: Final = 0.1
 CLEARLY_MORE: Final = 0.4
@@ -99,11 +100,24 @@ def _faults(evidence: Evidence, label: str) -> list[str]:
         found.append(f"{label} has {evidence.swapped[1]} where it says {evidence.swapped[0]}")
     if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_OPPOSED:
         found.append(f"it says “{evidence.opposites[0]}”, {label} says the opposite")
-    if evidence.negation == "passage" and evidence.near >= LEAST_OTHER:
+    if evidence.negation == "passage" and evidence.near >= LEAST_DENIED:
         found.append(f"{label} says that it is not so")
+    if any(evidence.turned):
+        found.append(_contradiction(evidence.turned, label))
     if evidence.near < LEAST_NEAR and evidence.whole < LEAST_WHOLE:
         found.append(_few_words(evidence, label))
     return found
+
+
+def _contradiction(turned: tuple[str, str], label: str) -> str:
+    mine, theirs = turned
+    if mine == "not":
+        return f"it says that something is not so, {label} says that it is"
+    if theirs == "not":
+        return f"{label} says that it is not so"
+    if mine == "than":
+        return f"{label} compares the other way round"
+    return f"it says “{mine}”, {label} says “{theirs}”"
 
 
 def _few_words(evidence: Evidence, label: str) -> str:

@@ -11,10 +11,10 @@ def listed(words: str) -> list[str]:
 
 NEGATIONS: Final = frozenset(
     listed(
-        "not no never without cannot nor none neither nothing nobody hardly isn't aren't wasn't "
-        "weren't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't needn't "
-        "hasn't haven't hadn't avoid avoids avoiding prevent prevents forbids forbidden lacks lack "
-        "missing except unable fails refuses"
+        "not no never without cannot nor none neither nothing nobody hardly barely scarcely isn't "
+        "aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't shouldn't "
+        "mustn't needn't hasn't haven't hadn't avoid avoids avoiding prevent prevents forbids "
+        "forbidden lacks lack missing except unable fails refuses"
     )
 )
 MILDER: Final = frozenset(
@@ -25,10 +25,18 @@ MILDER: Final = frozenset(
         "instead otherwise fail failure refuse lack miss absent ban prohibit deny decline exclude "
         "stop cease halt end stay remain still difficult too restrict limit limited "
         "protect separate different worse mistake error incorrect invalid impossible leak until "
-        "lazy lazily delay delayed save saves leave leaves left"
+        "broken lazy lazily delay delayed save saves leave leaves left"
     )
 )
 """Words by which a true sentence may say what its passage says with a negation."""
+PREFIXES: Final = ("un", "in", "im", "ir", "il", "non", "dis", "mis")
+"""What turns a word into its opposite when put before it."""
+CONDITIONS: Final = frozenset(listed("if when whenever unless"))
+"""Words that open a clause which asserts nothing."""
+CONNECTIVES: Final = frozenset(listed("but although though however"))
+PLACING: Final = frozenset(listed("from to by for with into than as in on of at before after"))
+"""Prepositions that give the word after them its part in a sentence."""
+JOINING: Final = frozenset(listed("and or nor"))
 CALENDAR: Final = frozenset(
     listed(
         "January February March April May June July August September October November December "
@@ -44,7 +52,10 @@ OPPOSITES: Final = (
         "increase raise grow rise larger grows raises raising expand",
         "decrease reduce shrink lower drop cut smaller",
     ),
-    ("more most maximum maximize maximal highest", "less fewer least minimum minimize minimal"),
+    (
+        "more most greater greatest maximum maximize maximal highest",
+        "less fewer least minimum minimize minimal",
+    ),
     ("always every all any", "never none seldom rarely"),
     ("possible allowed", "impossible forbidden"),
     ("encrypt encode compress", "decrypt decode decompress"),
@@ -87,6 +98,66 @@ OPPOSITES: Final = (
     ("leading", "trailing"),
     ("agrees", "disagrees"),
     ("depend", "independent"),
+    ("absolute absolutely", "relative relatively"),
+    ("advantage benefit strength", "disadvantage drawback weakness downside"),
+    ("long longer longest", "short shorter shortest"),
+    ("above exceed", "below beneath"),
+    ("upper top", "lower bottom"),
+    ("up upward upwards", "down downward downwards"),
+    ("horizontal horizontally", "vertical vertically"),
+    ("even", "odd"),
+    ("input", "output"),
+    ("source sender", "destination receiver"),
+    ("producer produce", "consumer consume"),
+    ("client", "server"),
+    ("user userspace", "kernel"),
+    ("parent", "child children"),
+    ("ancestor", "descendant"),
+    ("accept agree", "reject refuse decline"),
+    ("allow permit", "forbid prohibit deny prevent disallow"),
+    ("lock", "unlock"),
+    ("allocate alloc", "free deallocate release"),
+    ("create build", "destroy"),
+    ("include", "exclude omit"),
+    ("import", "export"),
+    ("upload", "download"),
+    ("attach", "detach"),
+    ("strong strongly stronger", "weak weakly weaker"),
+    ("dense", "sparse"),
+    ("new newer newest latest", "old older oldest"),
+    ("sequential sequentially serial", "parallel concurrent concurrently"),
+    ("front", "back"),
+    ("inbound ingress incoming", "outbound egress outgoing"),
+    ("good well", "bad badly poorly"),
+    ("useful", "useless"),
+    ("harmless", "harmful"),
+    ("idle", "busy"),
+    ("full", "empty"),
+    ("gain", "lose loss"),
+    ("hit", "miss"),
+    ("inner", "outer"),
+    ("rise", "fall"),
+    ("succeed", "fail"),
+    ("upstream", "downstream"),
+    ("caller", "callee"),
+    ("row", "column"),
+    ("immediate immediately soon", "deferred eventually"),
+    ("continue proceed", "stop halt abort"),
+    ("prefer preferred", "avoid"),
+    ("wide wider", "narrow narrower"),
+    ("deep deeper", "shallow shallower"),
+    ("rich", "poor"),
+    ("present", "absent missing"),
+    ("exact exactly precise", "approximate approximately roughly"),
+    ("temporary temporarily", "permanent permanently"),
+    ("constant", "variable"),
+    ("plus", "minus"),
+    ("multiply", "divide"),
+    ("inherit", "compose"),
+    ("hide hidden", "show shown expose"),
+    ("keep kept retain", "discard drop remove"),
+    ("mandatory", "voluntary"),
+    ("support", "oppose"),
 )
 SYNONYMS: Final = (
     "remove delete erase drop",

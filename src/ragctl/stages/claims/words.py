@@ -81,6 +81,31 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+Clause = tuple[str, ...]
+"""The stems of a clause in order, function words and negations included."""
+
+
+def clauses_of(text: str) -> tuple[Clause, ...]:
+    """Return the stems of a text clause by clause; one with a single word of content joins on."""
+    found: list[Clause] = []
+    stopped = stopwords()
+    for piece in _CLAUSE_BORDER.split(text):
+        words = words_of(piece)
+        bare = sum(word not in stopped for word in words) < 2 and NEGATIONS.isdisjoint(words)
+        if bare and found:
+            found[-1] += words
+        elif words:
+            found.append(words)
+    return tuple(found)
+
+
+_CLAUSE_BORDER: Final = re.compile(
+    r"[,;:()—–]\s|\s[—–-]{1,2}\s|\b(?=(?:but|because|since|although|though|whereas|while|if|unless"
+    r"|when|whenever|which|who|until|so that|even)\b)",
+    re.I,
+)
+
+
 def keys_of(word: str) -> tuple[str, ...]:
     """Return what a word is looked up by: itself, its groups of synonyms, its beginning."""
     prefix = (f"{word[:5]}…",) if len(word) >= 5 else ()

@@ -1,0 +1,149 @@
+"""Whether a statement turns the meaning of its passage round, clause by clause.
+
+Each clause of the statement is held against the clause of the passage most like it, and the turns
+between the two are counted: a negation that only one of them has, a pair of opposites, a negating
+prefix, the two sides of a comparison exchanged. Two turns undo each other ("A is less common than
+B" for "B is more common than A"), so an odd number contradicts. After the natural logic of
+MacCartney and Manning, "Natural Logic for Textual Inference" (2007), with words for edits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ragctl.stages.claims.polarity import negations, opposites_in, softens
+from ragctl.stages.claims.roles import in_each_others_place
+from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, PREFIXES
+from ragctl.stages.claims.words import Clause, keys_of
+
+LEAST_OF_THREE: Final = 0.45
+LEAST_OF_TWO: Final = 0.6
+"""Shares of a clause's words, by weight, that a clause of the passage must have to be compared
+with it: where it has three words or more of it, and where it has two."""
+LEAST_THE_SAME: Final = 0.65
+_AS_CLOSE: Final = 0.9
+_MOST_CLAUSES: Final = 40
+"""Of a statement, and of its passage: more are a listing, and comparing all would take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A clause of a passage beside one of a statement: what they share, and the turns between."""
+
+    share: float
+    shared: frozenset[str]
+    theirs: Clause
+    opposites: tuple[tuple[str, str], ...]
+    covered: frozenset[str]
+    negated: bool
+    exchanged: bool
+
+    @property
+    def turned(self) -> bool:
+        return (len(self.opposites) + self.negated + self.exchanged) % 2 == 1
+
+
+def turned(
+    clauses: Sequence[Clause], passage: Iterable[Clause], weights: Mapping[str, float]
+) -> tuple[str, str]:
+    """Return what a statement says and what its passage says instead, empty where nothing is.
+
+    ``weights`` holds the content words of the statement. For a negation, the first is ``not`` or
+    the second is.
+    """
+    theirs = tuple(passage)[:_MOST_CLAUSES]
+    for clause in clauses[:_MOST_CLAUSES]:
+        matches = [match for other in theirs if _is_close(match := _match(clause, other, weights))]
+        best = max((match.share for match in matches), default=0.0)
+        closest = [match for match in matches if match.share >= best * _AS_CLOSE]
+        if closest and all(match.turned for match in closest):
+            found = _said(clause, max(closest, key=lambda match: match.share))
+            if found:
+                return found
+        if best >= LEAST_THE_SAME and not any(match.turned for match in closest):
+            crossed = [in_each_others_place(clause, m.theirs, m.shared) for m in closest]
+            if all(crossed) and crossed[0]:
+                return (f"{crossed[0][0]} … {crossed[0][1]}", f"{crossed[0][1]} … {crossed[0][0]}")
+    return ("", "")
+
+
+def _is_close(match: _Match) -> bool:
+    least = LEAST_OF_THREE if len(match.shared) >= 3 else LEAST_OF_TWO
+    return len(match.shared) >= 2 and match.share >= least
+
+
+def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
+    """Return the turn in words, nothing where a negation may be put otherwise on either side."""
+    if match.negated:
+        mine = negations(clause, match.covered) % 2 == 1
+        denying, other = (clause, match.theirs) if mine else (match.theirs, clause)
+        if denying[0] in CONDITIONS and other[0] not in CONDITIONS:
+            return None
+        alone = [word for word in other[other[0] in CONNECTIVES :] if word not in match.shared]
+        if softens(alone) and not match.opposites:
+            return None
+        return ("not", "") if mine else ("", "not")
+    if match.opposites:
+        return match.opposites[0]
+    return ("than", "than")
+
+
+def _match(mine: Clause, theirs: Clause, weights: Mapping[str, float]) -> _Match:
+    opposites = _opposites(mine, theirs)
+    turning = {word for word, _other in opposites}
+    known = _keys_in(theirs)
+    content = [word for word in dict.fromkeys(mine) if word in weights]
+    shared = frozenset(w for w in content if w not in turning and not known.isdisjoint(keys_of(w)))
+    covered = shared.union(*opposites)
+    total = sum(weights[word] for word in content) or 1.0
+    held = sum(weights[word] for word in content if word in shared or word in turning)
+    return _Match(
+        share=held / total,
+        shared=shared,
+        theirs=theirs,
+        opposites=opposites,
+        covered=covered,
+        negated=negations(mine, covered) % 2 != negations(theirs, covered) % 2,
+        exchanged=_exchanged(mine, theirs, shared),
+    )
+
+
+@lru_cache(maxsize=2048)
+def _keys_in(clause: Clause) -> frozenset[str]:
+    return frozenset(key for word in clause for key in keys_of(word))
+
+
+def _opposites(mine: Clause, theirs: Clause) -> tuple[tuple[str, str], ...]:
+    """Return each word of a clause whose opposite the other has, with that opposite."""
+    here, there = frozenset(mine), frozenset(theirs)
+    found = dict[str, str]()
+    for word in mine:
+        if word in there or word in found:
+            continue
+        for one, other in opposites_in(word):
+            if one.isdisjoint(there) and other.isdisjoint(here) and not other.isdisjoint(there):
+                found[word] = min(other & there)
+        negated = [prefix + word for prefix in PREFIXES if prefix + word in there]
+        bare = [word[len(prefix) :] for prefix in PREFIXES if word.startswith(prefix)]
+        bare = [stem for stem in bare if len(stem) >= _SHORTEST_STEM and stem in there]
+        if len(word) >= _SHORTEST_STEM and negated:
+            found[word] = negated[0]
+        elif bare:
+            found[word] = bare[0]
+    return tuple(found.items())
+
+
+_SHORTEST_STEM: Final = 4
+
+
+def _exchanged(mine: Clause, theirs: Clause, shared: frozenset[str]) -> bool:
+    """Whether what stands before ``than`` in one clause stands after it in the other."""
+    if "than" not in mine or "than" not in theirs:
+        return False
+    here, there = mine.index("than"), theirs.index("than")
+    before, after = shared.intersection(mine[:here]), shared.intersection(mine[here:])
+    earlier, later = shared.intersection(theirs[:there]), shared.intersection(theirs[there:])
+    return bool((before & later) - after - earlier) and bool((after & earlier) - before - later)
