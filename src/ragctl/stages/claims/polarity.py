@@ -10,7 +10,6 @@ from ragctl.stages.claims.vocabulary import MILDER, NEGATIONS, OPPOSITES, listed
 from ragctl.stages.claims.words import stem
 
 _SCOPE: Final = 6
-_COVERED: Final = 2
 
 
 @lru_cache(maxsize=1)
@@ -47,24 +46,24 @@ def opposites_in(word: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]
     )
 
 
-def negations(clause: Sequence[str], covering: frozenset[str] | None = None) -> int:
-    """Count the negations of a clause, with ``covering`` those that cover two of its words.
+def covered_by_negations(clause: Sequence[str]) -> list[frozenset[str]]:
+    """Return the words that each negation of a clause covers, those after it.
 
-    ``unless`` is one, and ``non-`` before a word.
+    ``unless`` is one; ``nor`` after another is none of its own.
     """
-    found = 0
+    found: list[frozenset[str]] = []
     for place, word in enumerate(clause):
-        counts = word in ("non", "unless") or (word in NEGATIONS and not (word == "nor" and found))
-        covers = clause[place + 1 : place + 1 + _SCOPE]
-        found += counts and (covering is None or len(covering.intersection(covers)) >= _COVERED)
+        if word == "unless" or (word in NEGATIONS and not (word == "nor" and found)):
+            found.append(frozenset(clause[place + 1 : place + 1 + _SCOPE]))
     return found
 
 
 def softens(words: Sequence[str]) -> bool:
     """Whether a statement denies, if only by a word such as ``only`` or ``unlike``."""
     return (
-        negations(words) % 2 == 1
+        len(covered_by_negations(words)) % 2 == 1
         or not _milder().isdisjoint(words)
+        or "non" in words
         or any(word.startswith(("un", "dis")) and word not in _NOT_DENYING for word in words)
     )
 

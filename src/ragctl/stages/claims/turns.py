@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragctl.stages.claims.polarity import negations, opposites_in, softens
+from ragctl.stages.claims.polarity import covered_by_negations, opposites_in, softens
 from ragctl.stages.claims.roles import in_each_others_place
 from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, PREFIXES
-from ragctl.stages.claims.words import Clause, keys_of
+from ragctl.stages.claims.words import Clause, keys_of, stopwords
 
 LEAST_OF_THREE: Final = 0.45
 LEAST_OF_TWO: Final = 0.6
+LEAST_OF_ONE: Final = 0.75
 """Shares of a clause's words, by weight, that a clause of the passage must have to be compared
-with it: where it has three words or more of it, and where it has two."""
+with it: where it has three words or more of it, two, or one beside an opposite."""
 LEAST_THE_SAME: Final = 0.65
 _AS_CLOSE: Final = 0.9
 _MOST_CLAUSES: Final = 40
@@ -37,7 +38,7 @@ class _Match:
     shared: frozenset[str]
     theirs: Clause
     opposites: tuple[tuple[str, str], ...]
-    covered: frozenset[str]
+    turning: frozenset[str]
     negated: bool
     exchanged: bool
 
@@ -71,14 +72,16 @@ def turned(
 
 
 def _is_close(match: _Match) -> bool:
-    least = LEAST_OF_THREE if len(match.shared) >= 3 else LEAST_OF_TWO
-    return len(match.shared) >= 2 and match.share >= least
+    """Whether two clauses speak of the same; a short one, where it shares a word and turns one."""
+    if len(match.shared) < 2:
+        return bool(match.shared and match.opposites) and match.share >= LEAST_OF_ONE
+    return match.share >= (LEAST_OF_THREE if len(match.shared) >= 3 else LEAST_OF_TWO)
 
 
 def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
     """Return the turn in words, nothing where a negation may be put otherwise on either side."""
     if match.negated:
-        mine = negations(clause, match.covered) % 2 == 1
+        mine = _negates(clause, match.shared, match.turning)
         denying, other = (clause, match.theirs) if mine else (match.theirs, clause)
         if denying[0] in CONDITIONS and other[0] not in CONDITIONS:
             return None
@@ -93,22 +96,39 @@ def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
 
 def _match(mine: Clause, theirs: Clause, weights: Mapping[str, float]) -> _Match:
     opposites = _opposites(mine, theirs)
-    turning = {word for word, _other in opposites}
+    turning = frozenset().union(*opposites)
     known = _keys_in(theirs)
     content = [word for word in dict.fromkeys(mine) if word in weights]
     shared = frozenset(w for w in content if w not in turning and not known.isdisjoint(keys_of(w)))
-    covered = shared.union(*opposites)
     total = sum(weights[word] for word in content) or 1.0
     held = sum(weights[word] for word in content if word in shared or word in turning)
     return _Match(
-        share=held / total,
+        share=max(held / total, _share_told(mine, theirs, opposites)),
         shared=shared,
         theirs=theirs,
         opposites=opposites,
-        covered=covered,
-        negated=negations(mine, covered) % 2 != negations(theirs, covered) % 2,
+        turning=turning,
+        negated=_negates(mine, shared, turning) != _negates(theirs, shared, turning),
         exchanged=_exchanged(mine, theirs, shared),
     )
+
+
+def _negates(clause: Clause, shared: frozenset[str], turning: frozenset[str]) -> bool:
+    """Whether an odd number of negations cover two shared words, or one that is turned."""
+    covers = covered_by_negations(clause)
+    return sum(len(c & shared) > 1 or not c.isdisjoint(turning) for c in covers) % 2 == 1
+
+
+def _share_told(mine: Clause, theirs: Clause, opposites: Sequence[tuple[str, str]]) -> float:
+    """Return how much of a passage's clause stands in the statement's, by number of words."""
+    known = _keys_in(mine)
+    back = {other for _word, other in opposites}
+    told = [word for word in dict.fromkeys(theirs) if word not in stopwords()]
+    held = sum(word in back or not known.isdisjoint(keys_of(word)) for word in told)
+    return held / max(_FEWEST_TOLD, len(told))
+
+
+_FEWEST_TOLD: Final = 3
 
 
 @lru_cache(maxsize=2048)
