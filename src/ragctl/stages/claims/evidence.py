@@ -51,6 +51,7 @@ def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evide
     absent = [n for n in asked.names if not has_name(n, passage.forms, passage.squashed)]
     names = tuple(name for name in absent if name not in asked.topics)
     forms = frozenset().union(passage.label, *(unit.forms for unit in around))
+    far_names = tuple(n for n in asked.names if n not in absent and not has_name(n, forms))
     closest = max(
         passage.units[first : last + 1],
         key=lambda unit: _alike(asked, unit, weights),
@@ -62,7 +63,7 @@ def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evide
         numbers=numbers,
         far_numbers=far_numbers,
         names=names,
-        far_names=tuple(n for n in asked.names if n not in absent and not has_name(n, forms)),
+        far_names=far_names,
         quotes=tuple(q for q in asked.quotes if squash(q) not in passage.squashed),
         opposites=opposed(asked, closest),
         negation=negated(asked, closest),
@@ -72,7 +73,7 @@ def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evide
             weights,
         ),
         alike=_alike(asked, closest, weights) / total,
-        swapped=swapped(asked, closest),
+        swapped=swapped(asked, closest, far=far_names),
         words=tuple(
             asked.spoken.get(word, word)
             for word in sorted(lacking, key=lambda w: -weights[w])

@@ -37,7 +37,8 @@ class Unit:
     stems: frozenset[str]
     numbers: frozenset[float | str]
     forms: frozenset[str]
-    names: frozenset[str] = frozenset()
+    code: frozenset[str] = frozenset()
+    text: str = ""
     clauses: tuple[Clause, ...] = ()
 
 
@@ -93,7 +94,8 @@ def _unit(text: str) -> Unit:
         stems=frozenset(words),
         numbers=values_in(plain),
         forms=forms_of(plain),
-        names=frozenset(code_names(plain)),
+        code=frozenset(code_names(plain)),
+        text=plain,
         clauses=clauses,
     )
 

@@ -184,9 +184,13 @@ def split_sentences(text: str) -> list[str]:
 
 
 def plain_text(text: str) -> str:
-    """Return a text without emphasis, tags and the targets of links."""
+    """Return a text without emphasis, tags and the targets of links; code spans stay."""
     text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
-    return _MARKUP.sub("", text)
+    parts, end = [], 0
+    for span in CODE_SPAN.finditer(text):
+        parts += [_MARKUP.sub("", text[end : span.start()]), span.group()]
+        end = span.end()
+    return "".join((*parts, _MARKUP.sub("", text[end:])))
 
 
 def values_in(text: str) -> frozenset[float | str]:
