@@ -46,17 +46,19 @@ def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evide
         return Evidence(near=1.0, whole=1.0)
     rows, lacking, held = _rows(asked, passage, weights)
     first, last, near = _best_window(rows)
-    around = passage.units[max(0, first - 1) : last + 2]
-    numbers, far_numbers = _numbers_lacking(asked, passage, around)
-    absent = [n for n in asked.names if not has_name(n, passage.forms, passage.squashed)]
-    names = tuple(name for name in absent if name not in asked.topics)
-    forms = frozenset().union(passage.label, *(unit.forms for unit in around))
-    far_names = tuple(n for n in asked.names if n not in absent and not has_name(n, forms))
     closest = max(
         passage.units[first : last + 1],
         key=lambda unit: _alike(asked, unit, weights),
         default=NO_UNIT,
     )
+    around = passage.units[max(0, first - 1) : last + 2]
+    if closest.is_row:
+        around = (closest,)
+    numbers, far_numbers = _numbers_lacking(asked, passage, around)
+    absent = [n for n in asked.names if not has_name(n, passage.forms, passage.squashed)]
+    names = tuple(name for name in absent if name not in asked.topics)
+    forms = frozenset().union(passage.label, *(unit.forms for unit in around))
+    far_names = tuple(n for n in asked.names if n not in absent and not has_name(n, forms))
     return Evidence(
         near=near / total,
         whole=held / total,

@@ -39,6 +39,12 @@ class Unit:
     forms: frozenset[str]
     code: frozenset[str] = frozenset()
     text: str = ""
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a row of a table, which says nothing of the rows beside it."""
+        return self.text.lstrip().startswith("|")
+
     clauses: tuple[Clause, ...] = ()
 
 
