@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -52,7 +51,6 @@ class Asked:
     quotes: tuple[str, ...]
     parts: tuple[str, ...]
     sides: tuple[tuple[frozenset[str], frozenset[str]], ...]
-    topics: frozenset[str] = frozenset()
 
 
 def take_apart(text: str) -> Asked:
@@ -102,25 +100,34 @@ def names_of(text: str) -> tuple[str, ...]:
     return tuple(name for name in found if len(joined(name)) > 1)
 
 
-def has_name(name: str, forms: frozenset[str], squashed: str = "") -> bool:
+def has_name(name: str, forms: frozenset[str]) -> bool:
     """Whether a name stands among forms, whole, in the singular or in all its parts."""
     whole = joined(name)
-    single = whole[:-1] if whole.endswith("s") and len(whole) > 3 else whole
-    if whole in forms or single in forms or (len(whole) >= 5 and single in squashed):
+    if whole in forms or _single(whole) in forms:
         return True
     parts = [part.casefold() for part in re.split(r"\W+", name) if part]
     return len(parts) > 1 and all(part in forms or part.rstrip("s") in forms for part in parts)
 
 
-def topics_of(asked: Asked, passages: Sequence[Passage]) -> frozenset[str]:
-    """Return names that most of the passages hold: what all is about needs no saying in each."""
-    held = Counter(
-        name
-        for passage in passages
-        for name in asked.names
-        if has_name(name, passage.forms, passage.squashed)
+def is_in(name: str, passage: Passage) -> bool:
+    """Whether a passage has a name, if only within another one."""
+    single = _single(joined(name))
+    return (len(single) >= _LONG_NAME and single in passage.squashed) or has_name(
+        name, passage.forms
     )
-    return frozenset(name for name, count in held.items() if count > max(1, len(passages) / 2))
+
+
+_LONG_NAME: Final = 5
+
+
+def _single(whole: str) -> str:
+    return whole[:-1] if whole.endswith("s") and len(whole) > 3 else whole
+
+
+def is_topic(name: str, passages: Sequence[Passage]) -> bool:
+    """Whether most of the passages have a name: what all is about needs no saying in each."""
+    held = sum(is_in(name, passage) for passage in passages)
+    return held > max(1, len(passages) / 2)
 
 
 def weights_of(asked: Asked, passages: Sequence[Passage]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from ragctl.stages.claims.asked import Asked, has_name
+from ragctl.stages.claims.asked import Asked, has_name, is_in, is_topic
 from ragctl.stages.claims.meaning import negated, opposed, swapped
 from ragctl.stages.claims.passages import NO_UNIT, Passage, Unit
 from ragctl.stages.claims.turns import turned
@@ -39,49 +39,84 @@ class Evidence:
     words: tuple[str, ...] = ()
 
 
-def weigh(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Evidence:
-    """Hold a statement against one passage; a part copied word for word needs no weighing."""
-    total = sum(weights.values()) or 1.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of a statement's words one passage has, and between which of its sentences most.
+
+    ``near`` and ``whole`` are those of :class:`Evidence`, ``lacking`` the words found nowhere.
+    """
+
+    near: float
+    whole: float
+    first: int = 0
+    last: int = 0
+    lacking: tuple[str, ...] = ()
+    is_copied: bool = False
+
+
+def cover(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Coverage:
+    """Find the words of a statement in a passage; what is copied word for word is there."""
     if all(part in passage.squashed for part in asked.parts):
-        return Evidence(near=1.0, whole=1.0)
+        return Coverage(near=1.0, whole=1.0, is_copied=True)
+    total = sum(weights.values()) or 1.0
     rows, lacking, held = _rows(asked, passage, weights)
     first, last, near = _best_window(rows)
-    closest = max(
-        passage.units[first : last + 1],
-        key=lambda unit: _alike(asked, unit, weights),
-        default=NO_UNIT,
+    return Coverage(
+        near=near / total, whole=held / total, first=first, last=last, lacking=tuple(lacking)
     )
-    around = passage.units[max(0, first - 1) : last + 2]
-    if closest.is_row:
-        around = (closest,)
-    numbers, far_numbers = _numbers_lacking(asked, passage, around)
-    absent = [n for n in asked.names if not has_name(n, passage.forms, passage.squashed)]
-    names = tuple(name for name in absent if name not in asked.topics)
-    forms = frozenset().union(passage.label, *(unit.forms for unit in around))
-    far_names = tuple(n for n in asked.names if n not in absent and not has_name(n, forms))
+
+
+def weigh(
+    asked: Asked,
+    passage: Passage,
+    weights: Mapping[str, float],
+    coverage: Coverage,
+    *,
+    passages: Sequence[Passage],
+) -> Evidence:
+    """Hold a statement against one of the passages, where its words are known to be."""
+    if coverage.is_copied:
+        return Evidence(near=1.0, whole=1.0)
+    window = passage.units[coverage.first : coverage.last + 1]
+    closest = max(window, key=lambda unit: _alike(asked, unit, weights), default=NO_UNIT)
+    around = passage.units[max(0, coverage.first - 1) : coverage.last + 2]
+    numbers, far_numbers = _numbers_lacking(
+        asked, passage, (closest,) if closest.is_row else around
+    )
+    names, far_names = _names_lacking(asked, passage, (closest,) if closest.is_row else around)
     return Evidence(
-        near=near / total,
-        whole=held / total,
+        near=coverage.near,
+        whole=coverage.whole,
         numbers=numbers,
         far_numbers=far_numbers,
-        names=names,
+        names=tuple(name for name in names if not is_topic(name, passages)),
         far_names=far_names,
         quotes=tuple(q for q in asked.quotes if squash(q) not in passage.squashed),
         opposites=opposed(asked, closest),
         negation=negated(asked, closest),
-        turned=turned(
-            asked.clauses,
-            chain.from_iterable(unit.clauses for unit in passage.units[first : last + 1]),
-            weights,
-        ),
-        alike=_alike(asked, closest, weights) / total,
+        turned=turned(asked.clauses, chain.from_iterable(unit.clauses for unit in window), weights),
+        alike=_alike(asked, closest, weights) / (sum(weights.values()) or 1.0),
         swapped=swapped(asked, closest, far=far_names),
-        words=tuple(
-            asked.spoken.get(word, word)
-            for word in sorted(lacking, key=lambda w: -weights[w])
-            if word not in common_words()
-        ),
+        words=_spoken(asked, coverage, weights),
     )
+
+
+def _spoken(asked: Asked, coverage: Coverage, weights: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the words that a passage lacks as the statement has them, the rarest first."""
+    rarest = sorted(coverage.lacking, key=lambda word: -weights[word])
+    return tuple(asked.spoken.get(word, word) for word in rarest if word not in common_words())
+
+
+def _names_lacking(
+    asked: Asked, passage: Passage, around: Sequence[Unit]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names that are not in the passage, and those not near its best sentences."""
+    if not asked.names:
+        return (), ()
+    forms = frozenset().union(passage.known, *(unit.forms for unit in around))
+    absent = [name for name in asked.names if not has_name(name, forms)]
+    lacking = tuple(name for name in absent if not is_in(name, passage))
+    return lacking, tuple(name for name in absent if name not in lacking)
 
 
 def _rows(
@@ -93,11 +128,11 @@ def _rows(
     held = 0.0
     for word in asked.content:
         weight = weights[word]
-        row = [_LABELLED * weight if word in passage.label else 0.0] * (len(passage.units) or 1)
+        row = [_LABELLED * weight if word in passage.known else 0.0] * (len(passage.units) or 1)
         best = 0.0
         for key in reversed(keys_of(word)):  # the word itself comes last and counts most
             places = passage.where.get(key, ())
-            if places or key in passage.label:
+            if places or key in passage.known:
                 best = max(best, worth_of(key))
             for place in places:
                 row[place] = max(row[place], worth_of(key) * weight)
@@ -142,6 +177,8 @@ def _numbers_lacking(
     asked: Asked, passage: Passage, around: Sequence[Unit]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the numbers that are not in the passage, and those not near its best sentences."""
+    if not asked.numbers:
+        return (), ()
     close = frozenset().union(*(unit.numbers for unit in around))
     lacking, far = [], []
     for written, values in asked.numbers.items():

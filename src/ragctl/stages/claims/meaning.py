@@ -8,7 +8,7 @@ from ragctl.stages.claims.asked import Asked, has_name, known_values, names_of
 from ragctl.stages.claims.passages import Unit
 from ragctl.stages.claims.polarity import in_scope, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
-from ragctl.stages.claims.words import joined
+from ragctl.stages.claims.words import code_names, joined
 
 
 def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def swapped(asked: Asked, unit: Unit, *, far: Sequence[str]) -> tuple[str, ...]:
         if instead:
             return far[0], instead[0]
     mine = {joined(name): name for name in asked.code}
-    theirs = {joined(name): name for name in unit.code}
+    theirs = {joined(name): name for name in code_names(unit.text)}
     lacking = [name for form, name in mine.items() if form not in unit.forms]
     other = [name for form, name in theirs.items() if form not in asked.forms]
     if lacking and other:

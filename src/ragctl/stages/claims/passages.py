@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final
 
@@ -13,7 +13,6 @@ from ragctl.records import Hit
 from ragctl.stages.claims.words import (
     Clause,
     clauses_of,
-    code_names,
     forms_of,
     keys_of,
     plain_text,
@@ -33,35 +32,53 @@ HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s")
 class Unit:
     """A sentence, list item, table row or code line of a passage."""
 
+    text: str
+    clauses: tuple[Clause, ...]
     words: tuple[str, ...]
     stems: frozenset[str]
-    numbers: frozenset[float | str]
-    forms: frozenset[str]
-    code: frozenset[str] = frozenset()
-    text: str = ""
+
+    @property
+    def numbers(self) -> frozenset[float | str]:
+        """The values of its numbers."""
+        return values_in(self.text)
+
+    @property
+    def forms(self) -> frozenset[str]:
+        """Its names and words in joined form."""
+        return forms_of(self.text)
 
     @property
     def is_row(self) -> bool:
         """Whether it is a row of a table, which says nothing of the rows beside it."""
         return self.text.lstrip().startswith("|")
 
-    clauses: tuple[Clause, ...] = ()
+
+NO_UNIT: Final = Unit("", (), (), frozenset())
 
 
-NO_UNIT: Final = Unit((), frozenset(), frozenset(), frozenset())
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passage:
-    """A passage taken apart; ``where`` gives the places of each key of a word among ``units``."""
+    """A passage taken apart; ``where`` gives the places of each key of a word among ``units``.
+
+    ``label`` is its title, section and address, ``known`` the keys of their words.
+    """
 
     n: int
     units: tuple[Unit, ...]
-    label: frozenset[str]
+    label: str
+    known: frozenset[str]
     where: Mapping[str, tuple[int, ...]]
-    numbers: frozenset[float | str]
-    forms: frozenset[str]
     squashed: str
+
+    @cached_property
+    def numbers(self) -> frozenset[float | str]:
+        """The values of its numbers."""
+        return frozenset().union(*(unit.numbers for unit in self.units), values_in(self.label))
+
+    @cached_property
+    def forms(self) -> frozenset[str]:
+        """Its names and words in joined form."""
+        return frozenset().union(*(unit.forms for unit in self.units), forms_of(self.label))
 
 
 def _pieces(body: str) -> Iterator[str]:
@@ -95,15 +112,7 @@ def _unit(text: str) -> Unit:
     plain = plain_text(text)
     clauses = clauses_of(plain)
     words = tuple(chain.from_iterable(clauses))
-    return Unit(
-        words=words,
-        stems=frozenset(words),
-        numbers=values_in(plain),
-        forms=forms_of(plain),
-        code=frozenset(code_names(plain)),
-        text=plain,
-        clauses=clauses,
-    )
+    return Unit(text=plain, clauses=clauses, words=words, stems=frozenset(words))
 
 
 def read_passage(hit: Hit) -> Passage:
@@ -120,10 +129,9 @@ def read_passage(hit: Hit) -> Passage:
     return Passage(
         n=hit.n,
         units=units,
-        label=frozenset(key for word in words_of(label) for key in keys_of(word)),
+        label=label,
+        known=frozenset(key for word in words_of(label) for key in keys_of(word)),
         where={key: tuple(places) for key, places in where.items()},
-        numbers=frozenset().union(*(unit.numbers for unit in units), values_in(label)),
-        forms=frozenset().union(*(unit.forms for unit in units), forms_of(label)),
         squashed=f"{squash(plain_text(hit.body))} {squash(hit.body + label)}",
     )
 
@@ -139,9 +147,8 @@ def merged_passages(passages: Sequence[Passage]) -> Passage:
     return Passage(
         n=passages[0].n,
         units=tuple(unit for passage in passages for unit in passage.units),
-        label=frozenset().union(*(passage.label for passage in passages)),
+        label=" ".join(passage.label for passage in passages),
+        known=frozenset().union(*(passage.known for passage in passages)),
         where=where,
-        numbers=frozenset().union(*(passage.numbers for passage in passages)),
-        forms=frozenset().union(*(passage.forms for passage in passages)),
         squashed=" ".join(passage.squashed for passage in passages),
     )

@@ -46,7 +46,8 @@ def opposites_in(word: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]
     )
 
 
-def covered_by_negations(clause: Sequence[str]) -> list[frozenset[str]]:
+@lru_cache(maxsize=2048)
+def covered_by_negations(clause: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     """Return the words that each negation of a clause covers, those after it.
 
     ``unless`` is one; ``nor`` after another is none of its own.
@@ -55,10 +56,10 @@ def covered_by_negations(clause: Sequence[str]) -> list[frozenset[str]]:
     for place, word in enumerate(clause):
         if word == "unless" or (word in NEGATIONS and not (word == "nor" and found)):
             found.append(frozenset(clause[place + 1 : place + 1 + _SCOPE]))
-    return found
+    return tuple(found)
 
 
-def softens(words: Sequence[str]) -> bool:
+def softens(words: tuple[str, ...]) -> bool:
     """Whether a statement denies, if only by a word such as ``only`` or ``unlike``."""
     return (
         len(covered_by_negations(words)) % 2 == 1

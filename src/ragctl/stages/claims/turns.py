@@ -57,7 +57,9 @@ def turned(
     """
     theirs = tuple(passage)[:_MOST_CLAUSES]
     for clause in clauses[:_MOST_CLAUSES]:
-        matches = [match for other in theirs if _is_close(match := _match(clause, other, weights))]
+        content = {word: weights[word] for word in clause if word in weights}
+        compared = (_match(clause, other, content) for other in theirs)
+        matches = [match for match in compared if match is not None and _is_close(match)]
         best = max((match.share for match in matches), default=0.0)
         closest = [match for match in matches if match.share >= best * _AS_CLOSE]
         if closest and all(match.turned for match in closest):
@@ -85,7 +87,7 @@ def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
         denying, other = (clause, match.theirs) if mine else (match.theirs, clause)
         if denying[0] in CONDITIONS and other[0] not in CONDITIONS:
             return None
-        alone = [word for word in other[other[0] in CONNECTIVES :] if word not in match.shared]
+        alone = tuple(w for w in other[other[0] in CONNECTIVES :] if w not in match.shared)
         if softens(alone) and not match.opposites:
             return None
         return ("not", "") if mine else ("", "not")
@@ -94,16 +96,19 @@ def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
     return ("than", "than")
 
 
-def _match(mine: Clause, theirs: Clause, weights: Mapping[str, float]) -> _Match:
-    opposites = _opposites(mine, theirs)
-    turning = frozenset().union(*opposites)
+def _match(mine: Clause, theirs: Clause, content: Mapping[str, float]) -> _Match | None:
+    """Lay a clause of a passage beside one of a statement; nothing where they share no word."""
     known = _keys_in(theirs)
-    content = [word for word in dict.fromkeys(mine) if word in weights]
-    shared = frozenset(w for w in content if w not in turning and not known.isdisjoint(keys_of(w)))
-    total = sum(weights[word] for word in content) or 1.0
-    held = sum(weights[word] for word in content if word in shared or word in turning)
+    alike = [word for word in content if not known.isdisjoint(keys_of(word))]
+    if not alike:
+        return None
+    opposites = _opposites(mine, theirs)
+    turning = frozenset(word for pair in opposites for word in pair)
+    shared = frozenset(alike) - turning
+    held = sum(weight for word, weight in content.items() if word in shared or word in turning)
+    share = held / (sum(content.values()) or 1.0)
     return _Match(
-        share=max(held / total, _share_told(mine, theirs, opposites)),
+        share=max(share, _share_told(mine, theirs, turning)),
         shared=shared,
         theirs=theirs,
         opposites=opposites,
@@ -119,16 +124,20 @@ def _negates(clause: Clause, shared: frozenset[str], turning: frozenset[str]) ->
     return sum(len(c & shared) > 1 or not c.isdisjoint(turning) for c in covers) % 2 == 1
 
 
-def _share_told(mine: Clause, theirs: Clause, opposites: Sequence[tuple[str, str]]) -> float:
+def _share_told(mine: Clause, theirs: Clause, turning: frozenset[str]) -> float:
     """Return how much of a passage's clause stands in the statement's, by number of words."""
     known = _keys_in(mine)
-    back = {other for _word, other in opposites}
-    told = [word for word in dict.fromkeys(theirs) if word not in stopwords()]
-    held = sum(word in back or not known.isdisjoint(keys_of(word)) for word in told)
+    told = _told(theirs)
+    held = sum(word in turning or not known.isdisjoint(keys_of(word)) for word in told)
     return held / max(_FEWEST_TOLD, len(told))
 
 
 _FEWEST_TOLD: Final = 3
+
+
+@lru_cache(maxsize=2048)
+def _told(clause: Clause) -> tuple[str, ...]:
+    return tuple(word for word in dict.fromkeys(clause) if word not in stopwords())
 
 
 @lru_cache(maxsize=2048)
@@ -138,22 +147,36 @@ def _keys_in(clause: Clause) -> frozenset[str]:
 
 def _opposites(mine: Clause, theirs: Clause) -> tuple[tuple[str, str], ...]:
     """Return each word of a clause whose opposite the other has, with that opposite."""
-    here, there = frozenset(mine), frozenset(theirs)
-    found = dict[str, str]()
-    for word in mine:
-        if word in there or word in found:
+    there = frozenset(theirs)
+    turnable = [word for word in mine if not _against(word).isdisjoint(there)]
+    if not turnable:
+        return ()
+    here, found = frozenset(mine), dict[str, str]()
+    for word in turnable:
+        if word in there:
             continue
         for one, other in opposites_in(word):
             if one.isdisjoint(there) and other.isdisjoint(here) and not other.isdisjoint(there):
                 found[word] = min(other & there)
-        negated = [prefix + word for prefix in PREFIXES if prefix + word in there]
-        bare = [word[len(prefix) :] for prefix in PREFIXES if word.startswith(prefix)]
-        bare = [stem for stem in bare if len(stem) >= _SHORTEST_STEM and stem in there]
-        if len(word) >= _SHORTEST_STEM and negated:
-            found[word] = negated[0]
-        elif bare:
-            found[word] = bare[0]
+        prefixed = _prefixed(word) & there
+        if prefixed:
+            found[word] = min(prefixed)
     return tuple(found.items())
+
+
+@lru_cache(maxsize=8192)
+def _against(word: str) -> frozenset[str]:
+    """Return all words that may be the opposite of one."""
+    return _prefixed(word).union(*(other for _one, other in opposites_in(word)))
+
+
+@lru_cache(maxsize=8192)
+def _prefixed(word: str) -> frozenset[str]:
+    """Return a word with each negating prefix, or without the one it has."""
+    bare = {word[len(prefix) :] for prefix in PREFIXES if word.startswith(prefix)}
+    bare = {stem for stem in bare if len(stem) >= _SHORTEST_STEM}
+    longer = {prefix + word for prefix in PREFIXES} if len(word) >= _SHORTEST_STEM else set()
+    return frozenset(bare | longer)
 
 
 _SHORTEST_STEM: Final = 4

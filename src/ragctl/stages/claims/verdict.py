@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from ragctl.records import Claim, Hit, Verdict
-from ragctl.stages.claims.asked import Asked, take_apart, topics_of, weights_of
-from ragctl.stages.claims.evidence import Evidence, weigh
+from ragctl.stages.claims.asked import take_apart, weights_of
+from ragctl.stages.claims.evidence import Coverage, Evidence, cover, weigh
 from ragctl.stages.claims.passages import Passage, merged_passages, read_passage
 from ragctl.stages.claims.statements import Statement, statements_of
 
@@ -43,15 +44,39 @@ def check_claims(answer_text: str, passages: Sequence[Hit]) -> tuple[Claim, ...]
     return tuple(_judge(statement, read) for statement in statements)
 
 
+class _Findings:
+    """What the passages have of a statement, found out as it is asked for, and once."""
+
+    def __init__(self, statement: Statement, read: Mapping[int, Passage]) -> None:
+        self.read = read
+        self.passages = tuple(read.values())
+        self.asked = take_apart(statement.text)
+        self.weights = weights_of(self.asked, self.passages)
+        self.coverage = cache(self._coverage)
+        self.evidence = cache(self._evidence)
+
+    def _coverage(self, n: int) -> Coverage:
+        return cover(self.asked, self.read[n], self.weights)
+
+    def _evidence(self, n: int) -> Evidence:
+        return self._weighed(self.read[n], self.coverage(n))
+
+    def together(self, numbers: Sequence[int]) -> Evidence:
+        """Return what several passages have as if they were one."""
+        merged = merged_passages([self.read[n] for n in numbers])
+        found = self._weighed(merged, cover(self.asked, merged, self.weights))
+        return replace(found, near=max(found.near, found.whole))
+
+    def _weighed(self, passage: Passage, coverage: Coverage) -> Evidence:
+        return weigh(self.asked, passage, self.weights, coverage, passages=self.passages)
+
+
 def _judge(statement: Statement, read: Mapping[int, Passage]) -> Claim:
-    asked = take_apart(statement.text)
-    weights = weights_of(asked, tuple(read.values()))
-    asked = replace(asked, topics=topics_of(asked, tuple(read.values())))
-    found = {n: weigh(asked, passage, weights) for n, passage in read.items()}
-    cited = [n for n in statement.cites if n in found]
+    found = _Findings(statement, read)
+    cited = [n for n in statement.cites if n in read]
     if not cited:
         return _claim(statement, "uncited", _where_uncited(found))
-    verdict, why = _verdict_on(cited, found, asked, read, weights)
+    verdict, why = _verdict_on(cited, found)
     if verdict != "unsupported" and not _is_elsewhere(cited, found):
         return _claim(statement, verdict, why)
     better = _better(cited, found)
@@ -64,18 +89,14 @@ def _claim(statement: Statement, verdict: Verdict, why: str) -> Claim:
     return Claim(text=statement.text, cites=statement.cites, verdict=verdict, why=why)
 
 
-def _verdict_on(
-    cited: Sequence[int],
-    found: Mapping[int, Evidence],
-    asked: Asked,
-    read: Mapping[int, Passage],
-    weights: Mapping[str, float],
-) -> tuple[Verdict, str]:
+def _verdict_on(cited: Sequence[int], found: _Findings) -> tuple[Verdict, str]:
     """Judge by the best of the cited passages, or by all of them together."""
-    judged = [(_judgement(found[n], f"passage [{n}]"), found[n].near) for n in cited]
+    judged = []
+    for n in cited:
+        evidence = found.evidence(n)
+        judged.append((_judgement(evidence, f"passage [{n}]"), evidence.near))
     if len(cited) > 1:
-        together = weigh(asked, merged_passages([read[n] for n in cited]), weights)
-        together = replace(together, near=max(together.near, together.whole))
+        together = found.together(cited)
         label = f"passages {''.join(f'[{n}]' for n in cited)}"
         judged.append((_judgement(together, label), together.near))
     order = ("supported", "weak", "unsupported")
@@ -143,19 +164,24 @@ def _doubts(evidence: Evidence, label: str) -> list[str]:
     return found
 
 
-def _is_elsewhere(cited: Sequence[int], found: Mapping[int, Evidence]) -> bool:
+def _is_elsewhere(cited: Sequence[int], found: _Findings) -> bool:
     """Whether another passage has so much more of a statement that the citation must be wrong."""
-    most = max(found[n].whole for n in cited)
-    best = max((e.near for n, e in found.items() if n not in cited), default=0.0)
-    return most < LEAST_CERTAIN and best - most >= CLEARLY_MORE
+    most = max(found.coverage(n).whole for n in cited)
+    if most >= LEAST_CERTAIN:
+        return False
+    best = max((found.coverage(n).near for n in found.read if n not in cited), default=0.0)
+    return best - most >= CLEARLY_MORE
 
 
-def _better(cited: Sequence[int], found: Mapping[int, Evidence]) -> int | None:
+def _better(cited: Sequence[int], found: _Findings) -> int | None:
     """Return the passage, not among the cited ones, that supports a statement clearly better."""
-    most = max(found[n].near for n in cited)
-    others = [(e.near, -n) for n, e in found.items() if n not in cited and not _faults(e, "")]
-    near, number = max(others, default=(0.0, 0))
-    return -number if near >= LEAST_OTHER and near - most >= MORE else None
+    most = max(found.coverage(n).near for n in cited)
+    least = max(LEAST_OTHER, most + MORE)
+    others = sorted((-found.coverage(n).near, n) for n in found.read if n not in cited)
+    for negative, n in others:
+        if -negative >= least and not _faults(found.evidence(n), ""):
+            return n
+    return None
 
 
 def better_passage(claim: Claim) -> int | None:
@@ -172,14 +198,14 @@ def is_unfounded(claim: Claim) -> bool:
 _UNFOUNDED: Final = "no citation, and no passage supports it"
 
 
-def _where_uncited(found: Mapping[int, Evidence]) -> str:
-    sound = [(e.near, -n) for n, e in found.items() if _judgement(e, "")[0] == "supported"]
-    if sound:
-        return f"no citation; passage [{-max(sound)[1]}] supports it"
-    best = max(found, key=lambda n: found[n].near, default=None)
-    if best is None:
+def _where_uncited(found: _Findings) -> str:
+    nearest = sorted(found.read, key=lambda n: (-found.coverage(n).near, n))
+    if not nearest:
         return "no citation, and there are no passages"
-    reason = _judgement(found[best], f"passage [{best}]")
+    for n in nearest:
+        if _judgement(found.evidence(n), "")[0] == "supported":
+            return f"no citation; passage [{n}] supports it"
+    reason = _judgement(found.evidence(nearest[0]), f"passage [{nearest[0]}]")
     if reason[0] == "weak":
-        return f"no citation; closest is passage [{best}]: {reason[1]}"
+        return f"no citation; closest is passage [{nearest[0]}]: {reason[1]}"
     return f"{_UNFOUNDED}: {reason[1]}"

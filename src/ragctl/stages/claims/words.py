@@ -70,15 +70,18 @@ def stopwords() -> frozenset[str]:
     return frozenset(map(stem, stopped)) | NEGATIONS
 
 
+@lru_cache(maxsize=4096)
+def _stems_of(word: str) -> tuple[str, ...]:
+    pieces = _PIECE.findall(word) if not word.islower() else []
+    whole = word.lower()
+    found = [stem(piece.lower()) for piece in pieces if len(piece) > 1] if len(pieces) > 1 else []
+    return (*found, whole if whole in NEGATIONS else stem(whole))
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """Return the stems of a text in order; compound names are given whole and in parts."""
-    found: list[str] = []
-    for word in WORD.findall(text.replace("_", " ")):
-        pieces = _PIECE.findall(word) if not word.islower() else []
-        if len(pieces) > 1:
-            found += (stem(piece.lower()) for piece in pieces if len(piece) > 1)
-        found.append(stem(word.lower()) if word.lower() not in NEGATIONS else word.lower())
-    return tuple(found)
+    words = WORD.findall(text.replace("_", " "))
+    return tuple(stem for word in words for stem in _stems_of(word))
 
 
 Clause = tuple[str, ...]
@@ -106,6 +109,7 @@ _CLAUSE_BORDER: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def keys_of(word: str) -> tuple[str, ...]:
     """Return what a word is looked up by: itself, its groups of synonyms, its beginning."""
     prefix = (f"{word[:5]}…",) if len(word) >= 5 else ()
@@ -153,6 +157,7 @@ def numbers_of(text: str) -> dict[str, frozenset[float | str]]:
     return found
 
 
+@lru_cache(maxsize=2048)
 def forms_of(text: str) -> frozenset[str]:
     """Return the names and words of a text in joined form, whole and in parts."""
     found: set[str] = set()
@@ -193,11 +198,13 @@ def plain_text(text: str) -> str:
     return "".join((*parts, _MARKUP.sub("", text[end:])))
 
 
+@lru_cache(maxsize=2048)
 def values_in(text: str) -> frozenset[float | str]:
     """Return the values of all numbers of a text."""
     return frozenset(value for known in numbers_of(text).values() for value in known)
 
 
+@lru_cache(maxsize=2048)
 def code_names(text: str) -> tuple[str, ...]:
     """Return what stands between backticks, where it is one name."""
     spans = (span[2] for span in CODE_SPAN.finditer(text))
