@@ -59,10 +59,14 @@ def cover(asked: Asked, passage: Passage, weights: Mapping[str, float]) -> Cover
     if all(part in passage.squashed for part in asked.parts):
         return Coverage(near=1.0, whole=1.0, is_copied=True)
     total = sum(weights.values()) or 1.0
-    rows, lacking, held = _rows(asked, passage, weights)
-    first, last, near = _best_window(rows)
+    places, everywhere, lacking, whole = _held(asked, passage, weights)
+    first, last, near = _best_window(places)
     return Coverage(
-        near=near / total, whole=held / total, first=first, last=last, lacking=tuple(lacking)
+        near=(everywhere + near) / total,
+        whole=whole / total,
+        first=first,
+        last=last,
+        lacking=tuple(lacking),
     )
 
 
@@ -119,28 +123,35 @@ def _names_lacking(
     return lacking, tuple(name for name in absent if name not in lacking)
 
 
-def _rows(
+def _held(
     asked: Asked, passage: Passage, weights: Mapping[str, float]
-) -> tuple[list[list[float]], list[str], float]:
-    """Return what each word is worth in each place, the words found nowhere, and the sum."""
-    rows: list[list[float]] = []
+) -> tuple[list[dict[int, float]], float, list[str], float]:
+    """Return where each word stands and what it is worth there.
+
+    Then the worth of those that only the label has everywhere, the words found nowhere, and the
+    sum of what is found.
+    """
+    places: list[dict[int, float]] = []
     lacking: list[str] = []
-    held = 0.0
+    everywhere = whole = 0.0
     for word in asked.content:
         weight = weights[word]
-        row = [_LABELLED * weight if word in passage.known else 0.0] * (len(passage.units) or 1)
+        least = _LABELLED * weight if word in passage.known else 0.0
         best = 0.0
+        row: dict[int, float] = {}
         for key in reversed(keys_of(word)):  # the word itself comes last and counts most
-            places = passage.where.get(key, ())
-            if places or key in passage.known:
-                best = max(best, worth_of(key))
-            for place in places:
-                row[place] = max(row[place], worth_of(key) * weight)
-        held += best * weight
-        rows.append(row)
+            worth = worth_of(key)
+            found = passage.where.get(key, ())
+            if worth > best and (found or key in passage.known):
+                best = worth
+            for place in found:
+                row[place] = max(row.get(place, 0.0), worth * weight - least)
+        everywhere += least
+        whole += best * weight
+        places.append(row)
         if not best:
             lacking.append(word)
-    return rows, lacking, held
+    return places, everywhere, lacking, whole
 
 
 _LABELLED: Final = 0.8
@@ -151,22 +162,25 @@ def _alike(asked: Asked, unit: Unit, weights: Mapping[str, float]) -> float:
     return sum(weights[word] for word in asked.content if word in unit.stems)
 
 
-def _best_window(rows: Sequence[Sequence[float]]) -> tuple[int, int, float]:
+def _best_window(places: Sequence[Mapping[int, float]]) -> tuple[int, int, float]:
     """Return the first and last place of the best one to three neighbours, and their worth.
 
     A longer window must be better by some margin, so that the closest is kept.
     """
-    alone = rows
     best = (0, 0, 0.0)
     for length in range(3):
-        worths = [sum(column) for column in zip(*rows, strict=True)]
-        worth = max(worths, default=0.0)
-        if worth > best[2] * (_LONGER_IS_BETTER if length else 1.0):
-            first = worths.index(worth)
-            best = (first, first + length, worth)
-        # a window one longer: each word as good as in this one or in the next place
-        pairs = zip(rows, alone, strict=True)
-        rows = [list(map(max, row, singles[length + 1 :])) for row, singles in pairs]
+        worths: dict[int, float] = {}
+        for row in places:
+            held: dict[int, float] = {}
+            for place, worth in row.items():
+                for start in range(max(0, place - length), place + 1):
+                    if worth > held.get(start, 0.0):
+                        held[start] = worth
+            for start, worth in held.items():
+                worths[start] = worths.get(start, 0.0) + worth
+        first = min(worths, key=lambda start: (-worths[start], start), default=0)
+        if worths.get(first, 0.0) > best[2] * (_LONGER_IS_BETTER if length else 1.0):
+            best = (first, first + length, worths[first])
     return best
 
 

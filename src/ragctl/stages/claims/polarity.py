@@ -27,12 +27,8 @@ def _sides() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
 
 def sides_of(words: Sequence[str]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return the opposites of which the words have one side only, that side first."""
-    found = []
-    for one, other in _sides():
-        has_one, has_other = not one.isdisjoint(words), not other.isdisjoint(words)
-        if has_one != has_other:
-            found.append((one, other) if has_one else (other, one))
-    return tuple(found)
+    pairs = dict.fromkeys(pair for word in dict.fromkeys(words) for pair in opposites_in(word))
+    return tuple(pair for pair in pairs if pair[1].isdisjoint(words))
 
 
 @lru_cache(maxsize=8192)

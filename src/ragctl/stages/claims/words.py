@@ -33,6 +33,9 @@ _ABBREVIATION: Final = re.compile(
 )
 
 
+_LONGEST_ENDING: Final = 16
+
+
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Return the shortest stem of a word."""
@@ -132,10 +135,10 @@ def joined(name: str) -> str:
 
 def squash(text: str) -> str:
     """Return the letters and digits of a text, in folded case and without anything between."""
-    return _NO_LETTER.sub("", text).casefold()
+    return "".join(_LETTERS.findall(text)).casefold()
 
 
-_NO_LETTER: Final = re.compile(r"[\W_]+")
+_LETTERS: Final = re.compile(r"[^\W_]+")
 
 
 def numbers_of(text: str) -> dict[str, frozenset[float | str]]:
@@ -182,7 +185,8 @@ def split_sentences(text: str) -> list[str]:
     hidden = CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
     found, start = [], 0
     for border in _BORDER.finditer(hidden):
-        if not _ABBREVIATION.search(hidden[start : border.start()].rstrip("\"'”’)*_")):
+        ending = hidden[max(start, border.start() - _LONGEST_ENDING) : border.start()]
+        if not _ABBREVIATION.search(ending.rstrip("\"'”’)*_")):
             found.append(text[start : border.end()].strip())
             start = border.end()
     return [piece for piece in (*found, text[start:].strip()) if piece]
@@ -190,12 +194,19 @@ def split_sentences(text: str) -> list[str]:
 
 def plain_text(text: str) -> str:
     """Return a text without emphasis, tags and the targets of links; code spans stay."""
-    text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
+    if "[" in text:
+        text = _LINK.sub(lambda match: match[1] or match[2] or "", text)
+    if "`" not in text:
+        return _without_markup(text)
     parts, end = [], 0
     for span in CODE_SPAN.finditer(text):
-        parts += [_MARKUP.sub("", text[end : span.start()]), span.group()]
+        parts += [_without_markup(text[end : span.start()]), span.group()]
         end = span.end()
-    return "".join((*parts, _MARKUP.sub("", text[end:])))
+    return "".join((*parts, _without_markup(text[end:])))
+
+
+def _without_markup(text: str) -> str:
+    return _MARKUP.sub("", text) if "*" in text or "_" in text or "<" in text else text
 
 
 @lru_cache(maxsize=2048)
