@@ -27,8 +27,9 @@ def _sides() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
 
 def sides_of(words: Sequence[str]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return the opposites of which the words have one side only, that side first."""
+    had = frozenset(words)
     pairs = dict.fromkeys(pair for word in dict.fromkeys(words) for pair in opposites_in(word))
-    return tuple(pair for pair in pairs if pair[1].isdisjoint(words))
+    return tuple(pair for pair in pairs if pair[1].isdisjoint(had))
 
 
 @lru_cache(maxsize=8192)
