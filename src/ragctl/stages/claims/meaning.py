@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ragctl.stages.claims.asked import Asked, has_name, known_values, names_of
 from ragctl.stages.claims.passages import Unit
-from ragctl.stages.claims.polarity import in_scope, softens
+from ragctl.stages.claims.polarity import in_scope, negations_in, same_in, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
-from ragctl.stages.claims.words import code_names, joined
+from ragctl.stages.claims.words import code_names, joined, keys_of
 
 
 def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:
@@ -19,7 +19,8 @@ def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:
     for here, there in asked.sides:
         if not there.isdisjoint(unit.stems) and here.isdisjoint(unit.stems):
             word, other = min(here.intersection(asked.words)), min(there & unit.stems)
-            if (word in mine) == (other in theirs):
+            known = frozenset(key for stem in unit.stems for key in keys_of(stem))
+            if (word in mine) == (other in theirs) and not same_in(word, known):
                 return (asked.spoken.get(word, word), other)
     return ()
 
@@ -30,7 +31,8 @@ def negated(asked: Asked, unit: Unit) -> str:
     mine, theirs = in_scope(asked.words) & shared, in_scope(unit.words) & shared
     if mine and not (frozenset(unit.words) & NEGATIONS):
         return "statement"
-    if theirs and NEGATIONS.isdisjoint(asked.words) and not softens(asked.words):
+    firsts = {negation.first for negation in negations_in(unit.words)}
+    if theirs & firsts and not softens(asked.words):
         return "passage"
     if (mine or theirs) and not mine & theirs:
         return "both"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from ragctl.stages.claims.vocabulary import MILDER, NEGATIONS, OPPOSITES, listed
-from ragctl.stages.claims.words import stem
+from ragctl.stages.claims.words import keys_of, stem, stopwords
 
 _SCOPE: Final = 6
 
@@ -32,6 +33,11 @@ def sides_of(words: Sequence[str]) -> tuple[tuple[frozenset[str], frozenset[str]
     return tuple(pair for pair in pairs if pair[1].isdisjoint(had))
 
 
+def same_in(word: str, known: frozenset[str]) -> bool:
+    """Whether the keys of a text hold a word or a synonym of it."""
+    return any(key in known for key in keys_of(word) if not key.endswith("…"))
+
+
 @lru_cache(maxsize=8192)
 def opposites_in(word: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return the pairs of opposites that a stem belongs to, its own side first."""
@@ -43,23 +49,33 @@ def opposites_in(word: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]
     )
 
 
-@lru_cache(maxsize=2048)
-def covered_by_negations(clause: tuple[str, ...]) -> tuple[frozenset[str], ...]:
-    """Return the words that each negation of a clause covers, those after it.
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A negation in a clause: the first word of content after it, and all the words it covers."""
 
-    ``unless`` is one; ``nor`` after another is none of its own.
+    first: str
+    covers: frozenset[str]
+
+
+@lru_cache(maxsize=2048)
+def negations_in(clause: tuple[str, ...]) -> tuple[Negation, ...]:
+    """Return the negations of a clause; ``unless`` is one, ``nor`` after another none of its own.
+
+    A negation covers the six words after it.
     """
-    found: list[frozenset[str]] = []
+    found: list[Negation] = []
     for place, word in enumerate(clause):
         if word == "unless" or (word in NEGATIONS and not (word == "nor" and found)):
-            found.append(frozenset(clause[place + 1 : place + 1 + _SCOPE]))
+            covers = clause[place + 1 : place + 1 + _SCOPE]
+            first = next((word for word in covers if word not in stopwords()), "")
+            found.append(Negation(first, frozenset(covers)))
     return tuple(found)
 
 
-def softens(words: tuple[str, ...]) -> bool:
-    """Whether a statement denies, if only by a word such as ``only`` or ``unlike``."""
+def softens(words: Sequence[str]) -> bool:
+    """Whether words deny, if only by one such as ``only`` or ``unlike``."""
     return (
-        len(covered_by_negations(words)) % 2 == 1
+        not NEGATIONS.isdisjoint(words)
         or not _milder().isdisjoint(words)
         or "non" in words
         or any(word.startswith(("un", "dis")) and word not in _NOT_DENYING for word in words)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ragctl.stages.claims.polarity import covered_by_negations, opposites_in, softens
+from ragctl.stages.claims.polarity import negations_in, opposites_in, same_in, softens
 from ragctl.stages.claims.roles import in_each_others_place
 from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, PREFIXES
 from ragctl.stages.claims.words import Clause, keys_of, stopwords
@@ -113,15 +113,27 @@ def _match(mine: Clause, theirs: Clause, content: Mapping[str, float]) -> _Match
         theirs=theirs,
         opposites=opposites,
         turning=turning,
-        negated=_negates(mine, shared, turning) != _negates(theirs, shared, turning),
+        negated=_negates(mine, shared, turning) != _negates(theirs, shared, turning)
+        and not (_denies_any(mine, shared) and _denies_any(theirs, shared)),
         exchanged=_exchanged(mine, theirs, shared),
     )
 
 
 def _negates(clause: Clause, shared: frozenset[str], turning: frozenset[str]) -> bool:
-    """Whether an odd number of negations cover two shared words, or one that is turned."""
-    covers = covered_by_negations(clause)
-    return sum(len(c & shared) > 1 or not c.isdisjoint(turning) for c in covers) % 2 == 1
+    """Whether an odd number of negations bear on what both clauses say.
+
+    Such a one stands before a shared word and covers another, or covers one that is turned.
+    """
+    bearing = [
+        not negation.covers.isdisjoint(turning)
+        or (negation.first in shared and len(negation.covers & shared) > 1)
+        for negation in negations_in(clause)
+    ]
+    return sum(bearing) % 2 == 1
+
+
+def _denies_any(clause: Clause, shared: frozenset[str]) -> bool:
+    return any(not negation.covers.isdisjoint(shared) for negation in negations_in(clause))
 
 
 def _share_told(mine: Clause, theirs: Clause, turning: frozenset[str]) -> float:
@@ -151,15 +163,15 @@ def _opposites(mine: Clause, theirs: Clause) -> tuple[tuple[str, str], ...]:
     turnable = [word for word in mine if not _against(word).isdisjoint(there)]
     if not turnable:
         return ()
-    here, found = frozenset(mine), dict[str, str]()
+    here, known, found = frozenset(mine), _keys_in(theirs), dict[str, str]()
     for word in turnable:
-        if word in there:
+        if same_in(word, known):
             continue
         for one, other in opposites_in(word):
             if one.isdisjoint(there) and other.isdisjoint(here) and not other.isdisjoint(there):
                 found[word] = min(other & there)
         prefixed = _prefixed(word) & there
-        if prefixed:
+        if prefixed and "non" not in here | there:
             found[word] = min(prefixed)
     return tuple(found.items())
 

@@ -95,7 +95,7 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
     """Return the stems of a text clause by clause; one with a single word of content joins on."""
     found: list[Clause] = []
     stopped = stopwords()
-    for piece in _CLAUSE_BORDER.split(text):
+    for piece in _CLAUSE_BORDER.split(_SET_PHRASE.sub(" ", text)):
         words = words_of(piece)
         bare = sum(word not in stopped for word in words) < 2 and NEGATIONS.isdisjoint(words)
         if bare and found:
@@ -105,6 +105,10 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
     return tuple(found)
 
 
+_SET_PHRASE: Final = re.compile(
+    r"\b(?:above all|after all|first of all|at first|at last|as long as|as soon as|right away)\b",
+    re.I,
+)
 _CLAUSE_BORDER: Final = re.compile(
     r"[,;:()—–]\s|\s[—–-]{1,2}\s|\b(?=(?:but|because|since|although|though|whereas|while|if|unless"
     r"|when|whenever|which|who|until|so that|even)\b)",
