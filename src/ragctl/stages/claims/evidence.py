@@ -21,7 +21,8 @@ class Evidence:
 
     ``near`` and ``whole`` are the shares of the statement's words in the best few neighbouring
     sentences and in the whole passage, by weight; ``alike`` is that of the closest sentence, exact
-    words only, with which ``swapped``, ``opposites`` and ``negation`` are found.
+    words only, with which ``swapped``, ``opposites`` and ``negation`` are found; ``in_row`` says
+    that it is a row of a table.
     """
 
     near: float
@@ -35,6 +36,7 @@ class Evidence:
     negation: str = ""
     turned: tuple[str, str] = ("", "")
     alike: float = 0.0
+    in_row: bool = False
     swapped: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
@@ -98,8 +100,14 @@ def weigh(
         quotes=tuple(q for q in asked.quotes if squash(q) not in passage.squashed),
         opposites=opposed(asked, closest),
         negation=negated(asked, closest),
-        turned=turned(asked.clauses, chain.from_iterable(unit.clauses for unit in window), weights),
+        turned=turned(
+            asked.clauses,
+            chain.from_iterable(unit.clauses for unit in window),
+            elsewhere=chain.from_iterable(unit.clauses for unit in passage.units),
+            weights=weights,
+        ),
         alike=_alike(asked, closest, weights) / (sum(weights.values()) or 1.0),
+        in_row=closest.is_row,
         swapped=swapped(asked, closest, far=far_names),
         words=_spoken(asked, coverage, weights),
     )

@@ -43,34 +43,56 @@ class _Match:
     exchanged: bool
 
     @property
-    def turned(self) -> bool:
+    def is_turned(self) -> bool:
         return (len(self.opposites) + self.negated + self.exchanged) % 2 == 1
 
 
 def turned(
-    clauses: Sequence[Clause], passage: Iterable[Clause], weights: Mapping[str, float]
+    clauses: Sequence[Clause],
+    near: Iterable[Clause],
+    *,
+    elsewhere: Iterable[Clause],
+    weights: Mapping[str, float],
 ) -> tuple[str, str]:
     """Return what a statement says and what its passage says instead, empty where nothing is.
 
-    ``weights`` holds the content words of the statement. For a negation, the first is ``not`` or
-    the second is.
+    The passage's clauses ``near`` the statement's words are compared; one ``elsewhere`` in it that
+    is as close and not turned speaks for the statement. ``weights`` holds the statement's content
+    words. For a negation, the first is ``not`` or the second is.
     """
-    theirs = tuple(passage)[:_MOST_CLAUSES]
+    said = frozenset(word for clause in clauses for word in clause)
+    close_by, others = tuple(near)[:_MOST_CLAUSES], tuple(elsewhere)[:_MOST_CLAUSES]
     for clause in clauses[:_MOST_CLAUSES]:
-        content = {word: weights[word] for word in clause if word in weights}
-        compared = (_match(clause, other, content) for other in theirs)
-        matches = [match for match in compared if match is not None and _is_close(match)]
-        best = max((match.share for match in matches), default=0.0)
-        closest = [match for match in matches if match.share >= best * _AS_CLOSE]
-        if closest and all(match.turned for match in closest):
-            found = _said(clause, max(closest, key=lambda match: match.share))
-            if found:
-                return found
-        if best >= LEAST_THE_SAME and not any(match.turned for match in closest):
-            crossed = [in_each_others_place(clause, m.theirs, m.shared) for m in closest]
-            if all(crossed) and crossed[0]:
-                return (f"{crossed[0][0]} … {crossed[0][1]}", f"{crossed[0][1]} … {crossed[0][0]}")
+        closest = _closest(clause, close_by, weights, said)
+        found = _turn(clause, closest)
+        if found and _turn(clause, _closest(clause, others, weights, said)):
+            return found
     return ("", "")
+
+
+def _closest(
+    clause: Clause, passage: Sequence[Clause], weights: Mapping[str, float], said: frozenset[str]
+) -> list[_Match]:
+    """Return the clauses of a passage most like one of the statement, the most like first."""
+    content = {word: weights[word] for word in clause if word in weights}
+    compared = (_match(clause, other, content, said) for other in passage)
+    matches = [match for match in compared if match is not None and _is_close(match)]
+    best = max((match.share for match in matches), default=0.0)
+    return sorted((m for m in matches if m.share >= best * _AS_CLOSE), key=lambda m: -m.share)
+
+
+def _turn(clause: Clause, closest: Sequence[_Match]) -> tuple[str, str] | None:
+    """Return the turn that all of the closest clauses have, or two words that changed places."""
+    if not closest:
+        return None
+    if all(match.is_turned for match in closest):
+        return _said(clause, closest[0])
+    if closest[0].share >= LEAST_THE_SAME and not any(match.is_turned for match in closest):
+        crossed = [in_each_others_place(clause, m.theirs, m.shared) for m in closest]
+        if all(crossed) and crossed[0]:
+            one, other = crossed[0]
+            return f"{one} … {other}", f"{other} … {one}"
+    return None
 
 
 def _is_close(match: _Match) -> bool:
@@ -96,13 +118,15 @@ def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
     return ("than", "than")
 
 
-def _match(mine: Clause, theirs: Clause, content: Mapping[str, float]) -> _Match | None:
+def _match(
+    mine: Clause, theirs: Clause, content: Mapping[str, float], said: frozenset[str]
+) -> _Match | None:
     """Lay a clause of a passage beside one of a statement; nothing where they share no word."""
     known = _keys_in(theirs)
     alike = [word for word in content if not known.isdisjoint(keys_of(word))]
     if not alike:
         return None
-    opposites = _opposites(mine, theirs)
+    opposites = _opposites(mine, theirs, said)
     turning = frozenset(word for pair in opposites for word in pair)
     shared = frozenset(alike) - turning
     held = sum(weight for word, weight in content.items() if word in shared or word in turning)
@@ -157,21 +181,24 @@ def _keys_in(clause: Clause) -> frozenset[str]:
     return frozenset(key for word in clause for key in keys_of(word))
 
 
-def _opposites(mine: Clause, theirs: Clause) -> tuple[tuple[str, str], ...]:
-    """Return each word of a clause whose opposite the other has, with that opposite."""
+def _opposites(mine: Clause, theirs: Clause, said: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return each word of a clause whose opposite the other has, with that opposite.
+
+    Left alone is a pair of which the statement has ``said`` both.
+    """
     there = frozenset(theirs)
     turnable = [word for word in mine if not _against(word).isdisjoint(there)]
     if not turnable:
         return ()
-    here, known, found = frozenset(mine), _keys_in(theirs), dict[str, str]()
+    known, found = _keys_in(theirs), dict[str, str]()
     for word in turnable:
         if same_in(word, known):
             continue
         for one, other in opposites_in(word):
-            if one.isdisjoint(there) and other.isdisjoint(here) and not other.isdisjoint(there):
+            if one.isdisjoint(there) and other.isdisjoint(said) and not other.isdisjoint(there):
                 found[word] = min(other & there)
-        prefixed = _prefixed(word) & there
-        if prefixed and "non" not in here | there:
+        prefixed = (_prefixed(word) & there) - said
+        if prefixed and "non" not in said | there:
             found[word] = min(prefixed)
     return tuple(found.items())
 

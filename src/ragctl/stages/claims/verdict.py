@@ -119,9 +119,8 @@ def _faults(evidence: Evidence, label: str) -> list[str]:
     found += [f"the words “{quote[:60]}” are not in {label}" for quote in evidence.quotes]
     if evidence.swapped and evidence.alike >= LEAST_ALIKE:
         found.append(f"{label} has {evidence.swapped[1]} where it says {evidence.swapped[0]}")
-    elif evidence.alike >= LEAST_ALIKE:
-        digits = [number for number in evidence.far_numbers if number[-1:].isdigit()]
-        found += [f"{label} has {number} of something else" for number in digits]
+    elif evidence.in_row and evidence.alike >= LEAST_ALIKE:
+        found += [f"{label} has {number} of something else" for number in evidence.far_numbers]
     if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_OPPOSED:
         found.append(f"it says “{evidence.opposites[0]}”, {label} says the opposite")
     if evidence.negation == "passage" and evidence.near >= LEAST_DENIED:

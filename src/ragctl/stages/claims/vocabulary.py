@@ -101,7 +101,6 @@ OPPOSITES: Final = (
     ("absolute absolutely", "relative relatively"),
     ("advantage benefit strength", "disadvantage drawback weakness downside"),
     ("long longer longest", "short shorter shortest"),
-    ("above exceed", "below beneath"),
     ("upper top", "lower bottom"),
     ("up upward upwards", "down downward downwards"),
     ("horizontal horizontally", "vertical vertically"),
