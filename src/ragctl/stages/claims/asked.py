@@ -111,10 +111,9 @@ def has_name(name: str, forms: frozenset[str]) -> bool:
 
 def is_in(name: str, passage: Passage) -> bool:
     """Whether a passage has a name, if only within another one."""
-    single = _single(joined(name))
-    return (len(single) >= _LONG_NAME and single in passage.squashed) or has_name(
-        name, passage.forms
-    )
+    whole = joined(name)
+    inside = len(whole) >= _LONG_NAME and _single(whole) in passage.squashed
+    return inside or has_name(name, passage.forms)
 
 
 _LONG_NAME: Final = 5

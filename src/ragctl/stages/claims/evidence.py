@@ -21,8 +21,7 @@ class Evidence:
 
     ``near`` and ``whole`` are the shares of the statement's words in the best few neighbouring
     sentences and in the whole passage, by weight; ``alike`` is that of the closest sentence, exact
-    words only, with which ``swapped``, ``opposites`` and ``negation`` are found; ``in_row`` says
-    that it is a row of a table.
+    words only, with which ``swapped``, ``opposites`` and ``negation`` are found.
     """
 
     near: float
@@ -36,7 +35,6 @@ class Evidence:
     negation: str = ""
     turned: tuple[str, str] = ("", "")
     alike: float = 0.0
-    in_row: bool = False
     swapped: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
@@ -86,10 +84,8 @@ def weigh(
     window = passage.units[coverage.first : coverage.last + 1]
     closest = max(window, key=lambda unit: _alike(asked, unit, weights), default=NO_UNIT)
     around = passage.units[max(0, coverage.first - 1) : coverage.last + 2]
-    numbers, far_numbers = _numbers_lacking(
-        asked, passage, (closest,) if closest.is_row else around
-    )
-    names, far_names = _names_lacking(asked, passage, (closest,) if closest.is_row else around)
+    numbers, far_numbers = _numbers_lacking(asked, passage, around)
+    names, far_names = _names_lacking(asked, passage, around)
     return Evidence(
         near=coverage.near,
         whole=coverage.whole,
@@ -107,7 +103,6 @@ def weigh(
             weights=weights,
         ),
         alike=_alike(asked, closest, weights) / (sum(weights.values()) or 1.0),
-        in_row=closest.is_row,
         swapped=swapped(asked, closest, far=far_names),
         words=_spoken(asked, coverage, weights),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragctl.stages.claims.asked import Asked, has_name, known_values, names_of
 from ragctl.stages.claims.passages import Unit
-from ragctl.stages.claims.polarity import in_scope, negations_in, same_in, softens
+from ragctl.stages.claims.polarity import in_scope, same_in, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
 from ragctl.stages.claims.words import code_names, joined, keys_of
 
@@ -31,8 +31,7 @@ def negated(asked: Asked, unit: Unit) -> str:
     mine, theirs = in_scope(asked.words) & shared, in_scope(unit.words) & shared
     if mine and not (frozenset(unit.words) & NEGATIONS):
         return "statement"
-    firsts = {negation.first for negation in negations_in(unit.words)}
-    if theirs & firsts and not softens(asked.words):
+    if theirs and not softens(asked.words):
         return "passage"
     if (mine or theirs) and not mine & theirs:
         return "both"

@@ -47,11 +47,6 @@ class Unit:
         """Its names and words in joined form."""
         return forms_of(self.text)
 
-    @property
-    def is_row(self) -> bool:
-        """Whether it is a row of a table, which says nothing of the rows beside it."""
-        return self.text.lstrip().startswith("|")
-
 
 NO_UNIT: Final = Unit("", (), (), frozenset())
 

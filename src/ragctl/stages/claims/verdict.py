@@ -19,7 +19,7 @@ LEAST_WHOLE: Final = 0.35
 LEAST_CLEAR: Final = 0.42
 LEAST_CERTAIN: Final = 0.6
 LEAST_ALIKE: Final = 0.5
-LEAST_OPPOSED: Final = 0.45
+LEAST_OPPOSED: Final = 0.3
 LEAST_DENIED: Final = 0.55
 LEAST_OTHER: Final = 0.4
 MORE: Final = 0.1
@@ -119,8 +119,6 @@ def _faults(evidence: Evidence, label: str) -> list[str]:
     found += [f"the words “{quote[:60]}” are not in {label}" for quote in evidence.quotes]
     if evidence.swapped and evidence.alike >= LEAST_ALIKE:
         found.append(f"{label} has {evidence.swapped[1]} where it says {evidence.swapped[0]}")
-    elif evidence.in_row and evidence.alike >= LEAST_ALIKE:
-        found += [f"{label} has {number} of something else" for number in evidence.far_numbers]
     if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_OPPOSED:
         found.append(f"it says “{evidence.opposites[0]}”, {label} says the opposite")
     if evidence.negation == "passage" and evidence.near >= LEAST_DENIED:
