@@ -75,7 +75,7 @@ def take_apart(text: str) -> Asked:
         content=content,
         spoken=spoken,
         numbers=numbers_of(plain),
-        names=names_of(plain),
+        names=_names_of(plain),
         code=code_names(plain),
         forms=forms_of(plain),
         quotes=tuple(_QUOTED.findall(plain)),
@@ -84,7 +84,7 @@ def take_apart(text: str) -> Asked:
     )
 
 
-def names_of(text: str) -> tuple[str, ...]:
+def _names_of(text: str) -> tuple[str, ...]:
     """Return the names in a statement: code, identifiers, words with capitals inside it."""
     found: dict[str, None] = {}
     for span in CODE_SPAN.finditer(text):

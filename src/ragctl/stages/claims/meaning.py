@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ragctl.stages.claims.asked import Asked, has_name, known_values, names_of
+from ragctl.stages.claims.asked import Asked, known_values
 from ragctl.stages.claims.passages import Unit
 from ragctl.stages.claims.polarity import in_scope, same_in, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
@@ -38,15 +36,8 @@ def negated(asked: Asked, unit: Unit) -> str:
     return ""
 
 
-def swapped(asked: Asked, unit: Unit, *, far: Sequence[str]) -> tuple[str, ...]:
-    """Return a name or number where the closest sentence, otherwise alike, has another one.
-
-    ``far`` are names that the passage has, but not near that sentence.
-    """
-    if far:
-        instead = [name for name in names_of(unit.text) if not has_name(name, asked.forms)]
-        if instead:
-            return far[0], instead[0]
+def swapped(asked: Asked, unit: Unit) -> tuple[str, ...]:
+    """Return a name or number where the closest sentence, otherwise alike, has another one."""
     mine = {joined(name): name for name in asked.code}
     theirs = {joined(name): name for name in code_names(unit.text)}
     lacking = [name for form, name in mine.items() if form not in unit.forms]

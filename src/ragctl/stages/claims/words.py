@@ -26,7 +26,11 @@ TOKEN: Final = re.compile(r"--?[A-Za-z][\w-]*|[~./]?\w+(?:(?:->|::|[-./\\:@])+\w
 _PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _CAPITALISED: Final = re.compile(r"[A-Z]\w+(?:[ -][A-Z]\w+){1,4}")
 _LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
-_MARKUP: Final = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)|</?\w[^>\n]{0,80}>")
+_MARKUP: Final = re.compile(
+    r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)"
+    r"|</?(?:a|abbr|b|br|center|code|details|div|em|figure|h[1-6]|hr|i|img|kbd|li|ol|p|pre|q|s|small"
+    r"|span|strong|sub|summary|sup|t[dhr]|table|u|ul)\b[^>\n]{0,200}>"
+)
 _BORDER: Final = re.compile(r"(?<=[.!?])[\"'”’)*_]*\s+(?=[\"'“‘(\[【`*_]*[A-Z0-9`])|(?<=[。！？])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|fig|eq|sec|no|dr|mr|mrs|ms|inc|al|st)|\b[A-Z])\.$", re.I
