@@ -51,18 +51,13 @@ from ragctl.records import (
     Vector,
 )
 from ragctl.stages.catalogue import Catalogue, recognise
-from ragctl.stages.check import (
-    cite,
-    find_problems,
-    is_refusal,
-    nearest_pages,
-    with_support,
-)
+from ragctl.stages.check import cite, find_problems, nearest_pages, with_support
 from ragctl.stages.claims import check_claims
 from ragctl.stages.evidence import evidence_of, judged
 from ragctl.stages.generate import quoted_beneath
 from ragctl.stages.links import link_to
 from ragctl.stages.names import name_keys
+from ragctl.stages.refusals import is_refusal
 from ragctl.stages.render import render
 
 CATALOGUE_ROUTE = "catalogue"

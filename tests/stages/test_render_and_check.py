@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragctl.records import Draft, Finish, Hit, LinkStyle, Prompt
-from ragctl.stages.check import cite, find_problems, is_refusal
+from ragctl.stages.check import cite, find_problems
 from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens
 
@@ -85,23 +85,6 @@ def test_sections_whose_anchor_was_dropped_stay_two_sources_with_the_link_of_the
         ("Part 1", "/a/page/"),
         ("Part 2", "/a/page/"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "refused"),
-    [
-        ("The passages do not say.", True),
-        ("The passages don't contain the answer.", True),
-        ("There is no mention of PFCOUNT in the provided passages.", True),
-        ("I cannot answer that from these passages.", True),
-        ("None of the passages cover sourdough.", True),
-        ("The passages do not answer directly. However, latency is meant [2].", False),
-        ("It refills when a request arrives [1].", False),
-        ("It refills when a request arrives.", False),
-    ],
-)
-def test_a_refusal_is_told_from_a_hedge(text: str, refused: bool) -> None:
-    assert is_refusal(text) is refused
 
 
 @pytest.mark.parametrize(

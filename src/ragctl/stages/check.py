@@ -7,7 +7,6 @@ passages left out of the prompt, claims that do not stand in what they cite).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -29,24 +28,6 @@ from ragctl.stages.links import link_to
 
 NEAREST_PAGES: Final = 3
 """How many pages a refusal points to."""
-
-_REFUSAL = re.compile(
-    r"(?:the|these|none of the|no)?\s*(?:provided |given |numbered )?passages?\s+"
-    r"(?:do not|don't|does not|doesn't|cover|say nothing|contain no|provide no|mention no)"
-    r"|there is no (?:mention|information)"
-    r"|(?:i|we) (?:do not|don't|cannot|can't) (?:know|answer|find|determine)",
-    re.IGNORECASE,
-)
-
-
-def is_refusal(text: str) -> bool:
-    """Tell whether an answer declines and gives nothing in its place.
-
-    A hedge that is followed by a cited statement is an answer, not a refusal.
-    """
-    if not _REFUSAL.search(text):
-        return False
-    return not read_marks(text, passages=10_000).valid
 
 
 def cite(text: str, passages: Sequence[Hit], *, links: LinkStyle) -> tuple[Citation, ...]:

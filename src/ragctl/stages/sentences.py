@@ -128,7 +128,7 @@ def _prose(body: str) -> list[tuple[str, bool]]:
             continue
         found += _listed(lead, items)
         lead, items = "", []
-        sentences = _split(_flat(token)) if inside == "text" else []
+        sentences = split_sentences(_flat(token)) if inside == "text" else []
         if sentences and sentences[-1].endswith(":"):
             lead = sentences.pop()
         found += [(sentence, False) for sentence in sentences if _is_whole(sentence)]
@@ -177,7 +177,7 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
     return "".join([*parts, change(text[end:])])
 
 
-def _split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Split a paragraph into sentences; not inside code spans, not after abbreviations."""
     hidden = _CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
     sentences, start = [], 0
@@ -202,7 +202,7 @@ def _listed(lead: str, items: Sequence[str]) -> list[tuple[str, bool]]:
             whole += ("; " if whole is not lead else " ") + item
         if whole is not lead:
             return [(whole + ".", False)]
-    sentences = [_split(item)[0] for item in plain]
+    sentences = [split_sentences(item)[0] for item in plain]
     return [(s if s[-1] in ".!?" else s + ".", True) for s in sentences if _is_whole(s, item=True)]
 
 

@@ -10,17 +10,9 @@ from typing import Final
 from ragctl.stages.citations import find_marks
 from ragctl.stages.claims.passages import FENCE, HEADING, ITEM
 from ragctl.stages.claims.words import plain_text, split_sentences, stopwords, words_of
+from ragctl.stages.refusals import declines
 
 _LEADING_MARKS: Final = re.compile(r"^(?:[\[【［][^\]】］\n]{1,40}[\]】］][.,;]?\s*)+(?!\()")
-_ABOUT_PASSAGES: Final = re.compile(
-    r"\b(?:passages?|context|text|sources?|documents?)\b[^.]{0,60}\b(?:do|does|did) ?(?:not|n't)\b"
-    r"|\b(?:passages?|sources?|context) (?:don't|doesn't|say nothing|says nothing)\b"
-    r"|\bthere is no (?:mention|information|discussion)\b|\bnot (?:mentioned|covered|discussed) in "
-    r"the\b|\b(?:i|we) (?:do not|don't|cannot|can't|could not) (?:know|answer|find|tell|determine)"
-    r"\b|^(?:sorry|unfortunately)\b"
-    r"|\bno (?:direct |specific )?(?:information|mention) (?:on|about|of)\b",
-    re.I,
-)
 PREFACE: Final = re.compile(
     r"^(?:so,? |overall,? |therefore,? |in summary,? |however,? )?(?:according to|based on|as "
     r"(?:described|stated|mentioned|explained) in|as per|in|from)\s+(?:the\s+)?"
@@ -95,7 +87,7 @@ def _sentences(block: str) -> list[str]:
 
 def _asserts(sentence: str) -> bool:
     bare = without_marks(sentence)
-    if bare.rstrip("*_\"”' ").endswith("?") or _ABOUT_PASSAGES.search(bare):
+    if bare.rstrip("*_\"”' ").endswith("?") or declines(sentence):
         return False
     words = set(words_of(PREFACE.sub("", plain_text(bare)))) - stopwords()
     return len(words) >= _FEWEST_WORDS
