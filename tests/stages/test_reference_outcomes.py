@@ -24,8 +24,8 @@ STORE = hit(2, "Redis is fast because it keeps its data in memory.", title="Why 
 CACHE = hit(
     3,
     "A delete in the database's change log invalidates the cache. A lease refuses a late fill "
-    "after the key was deleted; it does not invalidate the cache. Deletes can be lost, and a TTL of "
-    "120 seconds bounds the damage.",
+    "after the key was deleted; it does not invalidate the cache. Deletes can be lost, and a TTL "
+    "of 120 seconds bounds the damage.",
     title="Caching",
 )
 EXTENSIONS = hit(

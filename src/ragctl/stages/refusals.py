@@ -145,7 +145,7 @@ _OF_ANYTHING: Final = tuple(
         rf"^no (?:\w+ )?{_THING} (?:\w+ )?(?:is|are|was|were) {_HELD}|\bno {_THING} is offered",
         rf"\bnot {_HELD}\W*$|^not {_HELD}\b",
         r"\b(?:i|we) (?:do not|don't|did not|didn't) know\b",
-        rf"\b(?:i|we) (?:cannot|can't|could not|couldn't|(?:am|are|was|were) (?:unable|not able) to) "
+        rf"\b(?:i|we) (?:cannot|can't|could not|couldn't|(?:am|are|was|were) (?:un|not )able to) "
         rf"(?:\w+ly )?(?:say|tell|(?:answer|find|determine)(?: (?:this|that|it|your|the question"
         rf"|the answer|an answer|any|{_THING})\b|\W*$))",
         rf"\b(?:i|we) (?:do not|don't|did not|didn't|have not|haven't) (?:have|see|find|found) "

@@ -193,7 +193,10 @@ _LONGER_IS_BETTER: Final = 1.04
 def _numbers_lacking(
     asked: Asked, passage: Passage, around: Sequence[Unit]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the numbers that are not in the passage, and those not near its best sentences."""
+    """Return the numbers that are not in the passage, and those not near its best sentences.
+
+    A number in letters may count what the passage lists.
+    """
     if not asked.numbers:
         return (), ()
     close = frozenset().union(*(unit.numbers for unit in around))
@@ -202,7 +205,8 @@ def _numbers_lacking(
         if written in FREE_NUMBERS or values <= {1.0}:
             continue
         if not values & passage.numbers:
-            lacking.append(written)
+            if not (written.isalpha() and values & passage.counts):
+                lacking.append(written)
         elif not values & close:
             far.append(written)
     return tuple(lacking), tuple(far)

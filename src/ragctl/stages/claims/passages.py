@@ -51,6 +51,10 @@ class Unit:
 NO_UNIT: Final = Unit("", (), (), frozenset())
 
 
+_COMMAS_OF_A_LIST: Final = 3
+"""Fewer part clauses as often as they part the things in a list."""
+
+
 @dataclass(frozen=True)
 class Passage:
     """A passage taken apart; ``where`` gives the places of each key of a word among ``units``.
@@ -69,6 +73,21 @@ class Passage:
     def numbers(self) -> frozenset[float | str]:
         """The values of its numbers."""
         return frozenset().union(*(unit.numbers for unit in self.units), values_in(self.label))
+
+    @cached_property
+    def counts(self) -> frozenset[float | str]:
+        """How many things it lists: items in a row, and parts between commas in one sentence."""
+        found: set[float | str] = set()
+        run = 0
+        for unit in (*self.units, NO_UNIT):
+            is_item = bool(ITEM.match(unit.text))
+            if run and not is_item:
+                found.add(float(run))
+            run = run + 1 if is_item else 0
+            commas = unit.text.count(",")
+            if commas >= _COMMAS_OF_A_LIST:
+                found.update((commas + 1.0, commas + 2.0))  # "a, b, c" and "a, b and c"
+        return frozenset(found)
 
     @cached_property
     def forms(self) -> frozenset[str]:
