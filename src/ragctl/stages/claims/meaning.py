@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ragctl.stages.claims.asked import Asked, known_values
 from ragctl.stages.claims.passages import Unit
 from ragctl.stages.claims.polarity import in_scope, same_in, softens
@@ -29,11 +31,15 @@ def negated(asked: Asked, unit: Unit) -> str:
     mine, theirs = in_scope(asked.words) & shared, in_scope(unit.words) & shared
     if mine and not (frozenset(unit.words) & NEGATIONS):
         return "statement"
-    if theirs and not softens(asked.words):
+    if len(theirs) >= _FEWEST_DENIED and not softens(asked.words):
         return "passage"
     if (mine or theirs) and not mine & theirs:
         return "both"
     return ""
+
+
+_FEWEST_DENIED: Final = 2
+"""Words that both have and that a negation must cover: one may be there for another reason."""
 
 
 def swapped(asked: Asked, unit: Unit) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -72,7 +72,7 @@ def negations_in(clause: tuple[str, ...]) -> tuple[Negation, ...]:
     return tuple(found)
 
 
-def softens(words: Sequence[str]) -> bool:
+def softens(words: Collection[str]) -> bool:
     """Whether words deny, if only by one such as ``only`` or ``unlike``."""
     return (
         not NEGATIONS.isdisjoint(words)

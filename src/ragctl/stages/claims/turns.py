@@ -64,8 +64,8 @@ def turned(
     close_by, others = tuple(near)[:_MOST_CLAUSES], tuple(elsewhere)[:_MOST_CLAUSES]
     for clause in clauses[:_MOST_CLAUSES]:
         closest = _closest(clause, close_by, weights, said)
-        found = _turn(clause, closest)
-        if found and _turn(clause, _closest(clause, others, weights, said)):
+        found = _turn(clause, closest, said)
+        if found and _turn(clause, _closest(clause, others, weights, said), said):
             return found
     return ("", "")
 
@@ -81,12 +81,14 @@ def _closest(
     return sorted((m for m in matches if m.share >= best * _AS_CLOSE), key=lambda m: -m.share)
 
 
-def _turn(clause: Clause, closest: Sequence[_Match]) -> tuple[str, str] | None:
+def _turn(
+    clause: Clause, closest: Sequence[_Match], said: frozenset[str]
+) -> tuple[str, str] | None:
     """Return the turn that all of the closest clauses have, or two words that changed places."""
     if not closest:
         return None
     if all(match.is_turned for match in closest):
-        return _said(clause, closest[0])
+        return _said(clause, closest[0], said)
     if closest[0].share >= LEAST_THE_SAME and not any(match.is_turned for match in closest):
         crossed = [in_each_others_place(clause, m.theirs, m.shared) for m in closest]
         if all(crossed) and crossed[0]:
@@ -102,14 +104,17 @@ def _is_close(match: _Match) -> bool:
     return match.share >= (LEAST_OF_THREE if len(match.shared) >= 3 else LEAST_OF_TWO)
 
 
-def _said(clause: Clause, match: _Match) -> tuple[str, str] | None:
-    """Return the turn in words, nothing where a negation may be put otherwise on either side."""
+def _said(clause: Clause, match: _Match, said: frozenset[str]) -> tuple[str, str] | None:
+    """Return the turn in words, nothing where a negation may be put otherwise on either side.
+
+    The statement may put that of its passage into another of its clauses.
+    """
     if match.negated:
         mine = _negates(clause, match.shared, match.turning)
         denying, other = (clause, match.theirs) if mine else (match.theirs, clause)
         if denying[0] in CONDITIONS and other[0] not in CONDITIONS:
             return None
-        alone = tuple(w for w in other[other[0] in CONNECTIVES :] if w not in match.shared)
+        alone = frozenset(other if mine else said) - match.shared - CONNECTIVES
         if softens(alone) and not match.opposites:
             return None
         return ("not", "") if mine else ("", "not")
