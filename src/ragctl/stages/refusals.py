@@ -70,7 +70,7 @@ def _plain(text: str) -> str:
 _ANY: Final = 10_000
 _FEWEST_WORDS: Final = 3
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_MARK: Final = re.compile(r"\s*[\[【][^\]】\n]{1,40}[\]】](?!\()")
+_MARK: Final = re.compile(r" ?[\[【][^\]】\n]{1,40}[\]】](?!\()")
 _PART: Final = re.compile(r",\s+|;\s+|\s(?=(?:but|however|although|though)\b)", re.I)
 _TURNS: Final = re.compile(r"\s*(?:but|however|instead|yet|still)\b", re.I)
 _COURTESY: Final = re.compile(

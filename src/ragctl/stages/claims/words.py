@@ -25,7 +25,9 @@ CODE_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 TOKEN: Final = re.compile(r"--?[A-Za-z][\w-]*|[~./]?\w+(?:(?:->|::|[-./\\:@])+\w+)*(?:\+\+|#)?")
 _PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _CAPITALISED: Final = re.compile(r"[A-Z]\w+(?:[ -][A-Z]\w+){1,4}")
-_LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
+_LINK: Final = re.compile(
+    r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|\[([^\]\n]{1,300})\]\[[^\]\n]{0,300}\]"
+)
 _MARKUP: Final = re.compile(
     r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)"
     r"|</?(?:a|abbr|b|br|center|code|details|div|em|figure|h[1-6]|hr|i|img|kbd|li|ol|p|pre|q|s|small"
