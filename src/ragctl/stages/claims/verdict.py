@@ -19,7 +19,6 @@ LEAST_WHOLE: Final = 0.35
 LEAST_CLEAR: Final = 0.42
 LEAST_CERTAIN: Final = 0.6
 LEAST_ALIKE: Final = 0.5
-LEAST_OPPOSED: Final = 0.35
 LEAST_DENIED: Final = 0.4
 LEAST_OTHER: Final = 0.4
 MORE: Final = 0.1
@@ -119,7 +118,7 @@ def _faults(evidence: Evidence, label: str) -> list[str]:
     found += [f"the words “{quote[:60]}” are not in {label}" for quote in evidence.quotes]
     if evidence.swapped and evidence.alike >= LEAST_ALIKE:
         found.append(f"{label} has {evidence.swapped[1]} where it says {evidence.swapped[0]}")
-    if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_OPPOSED:
+    if evidence.opposites and not evidence.negation and evidence.alike >= LEAST_ALIKE:
         found.append(f"it says “{evidence.opposites[0]}”, {label} says the opposite")
     if evidence.negation == "passage" and evidence.near >= LEAST_DENIED:
         found.append(f"{label} says that it is not so")
