@@ -103,7 +103,7 @@ def weigh(
             weights=weights,
         ),
         alike=_alike(asked, closest, weights) / (sum(weights.values()) or 1.0),
-        swapped=swapped(asked, closest),
+        swapped=swapped(asked, closest, window),
         words=_spoken(asked, coverage, weights),
     )
 

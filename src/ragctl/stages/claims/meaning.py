@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ragctl.stages.claims.asked import Asked, known_values
@@ -42,8 +43,12 @@ _FEWEST_DENIED: Final = 2
 """Words that both have and that a negation must cover: one may be there for another reason."""
 
 
-def swapped(asked: Asked, unit: Unit) -> tuple[str, ...]:
-    """Return a name or number where the closest sentence, otherwise alike, has another one."""
+def swapped(asked: Asked, unit: Unit, window: Sequence[Unit]) -> tuple[str, ...]:
+    """Return a name or number where the closest sentence, otherwise alike, has another one.
+
+    It must not stand in the ``window`` of sentences either that the statement may put together.
+    """
+    near = frozenset(value for one in window for value in one.numbers)
     mine = {joined(name): name for name in asked.code}
     theirs = {joined(name): name for name in code_names(unit.text)}
     lacking = [name for form, name in mine.items() if form not in unit.forms]
@@ -54,7 +59,7 @@ def swapped(asked: Asked, unit: Unit) -> tuple[str, ...]:
     beyond = [
         written
         for written, values in asked.numbers.items()
-        if not values & unit.numbers and written not in FREE_NUMBERS
+        if not values & near and written not in FREE_NUMBERS
     ]
     others = [value for value in unit.numbers if value not in known and value not in (0.0, 1.0)]
     if beyond and others:
