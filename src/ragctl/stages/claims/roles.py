@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from ragctl.stages.claims.vocabulary import JOINING, PLACING
-from ragctl.stages.claims.words import Clause, stopwords
+from ragctl.stages.claims.words import Clause, keys_of, stopwords
 
 _REACH: Final = 2
 _MOST_WORDS: Final = 16
@@ -31,6 +31,8 @@ def in_each_others_place(
     for one, other in combinations(once, 2):
         if _joined(mine, one, other) or _joined(theirs, one, other):
             continue
+        if not frozenset(keys_of(one)).isdisjoint(keys_of(other)):
+            continue  # synonyms may change places
         kept = [len(here[word] & there[word]) for word in (one, other)]
         crossed = [len(here[one] & there[other]), len(here[other] & there[one])]
         if crossed[0] > kept[0] and crossed[1] > kept[1] and sum(crossed) >= sum(kept) + _CLEARLY:

@@ -19,9 +19,9 @@ from ragctl.stages.claims.roles import in_each_others_place
 from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, PREFIXES
 from ragctl.stages.claims.words import Clause, keys_of, stopwords
 
-LEAST_OF_THREE: Final = 0.55
-LEAST_OF_TWO: Final = 0.7
-LEAST_OF_ONE: Final = 0.75
+LEAST_OF_THREE: Final = 0.6
+LEAST_OF_TWO: Final = 0.8
+LEAST_OF_ONE: Final = 0.9
 """Shares of a clause's words, by weight, that a clause of the passage must have to be compared
 with it: where it has three words or more of it, two, or one beside an opposite."""
 LEAST_THE_SAME: Final = 0.8
