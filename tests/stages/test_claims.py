@@ -86,6 +86,7 @@ def test_what_stands_in_the_passage_is_supported(text: str) -> None:
         ("The bucket of Redis is refilled lazily when a request arrives [1].", "Redis is not in"),
         ("The bucket blocks writers [1].", "says that it is not so"),
         ("A lease starts stale sets [3].", "“starts”"),
+        ("A token bucket does not hold tokens at most [1].", "says that something is not so"),
         ("Garbage collectors compact fragmented generations concurrently [1].", "few of its words"),
         ('The essay says "tokens are refilled by a timer" of the bucket [1].', "the words “tokens"),
     ],
@@ -111,6 +112,61 @@ def test_a_claim_with_the_number_of_the_wrong_passage_names_the_right_one() -> N
     claim = only("Offsets are committed in Kafka [3].")
     assert claim.verdict == "misattributed"
     assert better_passage(claim) == 2
+
+
+def turn_of(text: str, body: str) -> tuple[str, str]:
+    claim = only(f"{text} [1].", [hit(1, body)])
+    return claim.verdict, claim.why
+
+
+def test_two_words_in_each_others_place_are_seen() -> None:
+    queues = "The kernel moves the connection from the listen queue to the established queue."
+    verdict, why = turn_of(
+        "The kernel moves the connection from the established queue to the listen queue", queues
+    )
+    assert verdict == "unsupported"
+    assert "says “listen … establish”" in why
+    assert turn_of("The connection moves from the listen queue to the established queue", queues)[
+        0
+    ] in ("supported", "weak")
+
+
+def test_words_joined_by_and_may_stand_in_any_order() -> None:
+    body = "The daemon reads settings from files and sockets at the start of each day."
+    assert turn_of("The daemon reads settings from sockets and files at the start", body)[0] == (
+        "supported"
+    )
+
+
+def test_two_turns_undo_each_other_and_one_casts_doubt() -> None:
+    body = "TCP is more widely used in transport protocols than UDP."
+    assert turn_of("UDP is less widely used in transport protocols than TCP", body)[0] == (
+        "supported"
+    )
+    assert turn_of("UDP is more widely used in transport protocols than TCP", body) == (
+        "weak",
+        "passage [1] compares the other way round",
+    )
+
+
+def test_a_negation_counts_in_its_own_clause_only() -> None:
+    body = "Pages are cached for an hour. Errors are not cached, because they may clear soon."
+    assert turn_of("Pages are cached for an hour", body)[0] == "supported"
+    assert turn_of("Pages are not cached for an hour", body)[0] == "unsupported"
+
+
+def test_a_number_in_letters_may_count_what_the_passage_lists() -> None:
+    body = "It uses the registers `rdi`, `rsi`, `rdx`, `rcx`, `r8` and `r9` for arguments."
+    assert turn_of("It uses six registers for arguments", body)[0] == "supported"
+    assert turn_of("It uses nine registers for arguments", body)[0] == "unsupported"
+
+
+def test_what_stands_in_angle_brackets_in_code_is_compared() -> None:
+    body = "A benchmark shows that `vector<char>` is faster than `vector<bool>` by half."
+    assert turn_of("The benchmark is about `vector<char>`", body)[0] == "supported"
+    assert turn_of("A benchmark shows that `vector<int>` is faster by half", body)[0] == (
+        "unsupported"
+    )
 
 
 def test_what_is_half_there_is_weak() -> None:

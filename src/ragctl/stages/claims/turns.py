@@ -43,8 +43,12 @@ class _Match:
     exchanged: bool
 
     @property
+    def turns(self) -> int:
+        return len(self.opposites) + self.negated + self.exchanged
+
+    @property
     def is_turned(self) -> bool:
-        return (len(self.opposites) + self.negated + self.exchanged) % 2 == 1
+        return self.turns % 2 == 1
 
 
 def turned(
@@ -89,7 +93,7 @@ def _turn(
         return None
     if all(match.is_turned for match in closest):
         return _said(clause, closest[0], said)
-    if closest[0].share >= LEAST_THE_SAME and not any(match.is_turned for match in closest):
+    if closest[0].share >= LEAST_THE_SAME and not any(match.turns for match in closest):
         crossed = [in_each_others_place(clause, m.theirs, m.shared) for m in closest]
         if all(crossed) and crossed[0]:
             one, other = crossed[0]
@@ -189,7 +193,8 @@ def _keys_in(clause: Clause) -> frozenset[str]:
 def _opposites(mine: Clause, theirs: Clause, said: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """Return each word of a clause whose opposite the other has, with that opposite.
 
-    Left alone is a pair of which the statement has ``said`` both.
+    Left alone is a pair of which the statement has ``said`` both, and one whose two words have
+    no word beside them in common: they speak of different things.
     """
     there = frozenset(theirs)
     turnable = [word for word in mine if not _against(word).isdisjoint(there)]
@@ -205,7 +210,18 @@ def _opposites(mine: Clause, theirs: Clause, said: frozenset[str]) -> tuple[tupl
         prefixed = (_prefixed(word) & there) - said
         if prefixed and "non" not in said | there:
             found[word] = min(prefixed)
-    return tuple(found.items())
+    return tuple(
+        (word, other)
+        for word, other in found.items()
+        if not _keys_in(_beside(mine, word)).isdisjoint(_keys_in(_beside(theirs, other)))
+    )
+
+
+def _beside(clause: Clause, word: str) -> Clause:
+    """Return the two words of content on each side of one."""
+    told = [other for other in clause if other == word or other not in stopwords()]
+    place = told.index(word)
+    return tuple(told[max(0, place - 2) : place] + told[place + 1 : place + 3])
 
 
 @lru_cache(maxsize=8192)
