@@ -47,9 +47,7 @@ def problems(text: str, passages: Sequence[Hit] = FIVE) -> list[Problem]:
     prompt = Prompt(text="", question="", template="", passages=tuple(passages))
     draft = Draft(text=text, route="test", finish="stop")
     claims = () if refused else check_claims(text, passages)
-    return list(
-        find_problems(draft, prompt, retrieved=len(passages), refused=refused, claims=claims)
-    )
+    return list(find_problems(draft, prompt, refused=refused, claims=claims))
 
 
 def test_the_right_claim_with_the_number_of_a_neighbouring_section_is_misattributed() -> None:
