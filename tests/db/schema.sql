@@ -71,6 +71,19 @@ CREATE VIEW public.answer_log AS
    FROM public.traces t
   ORDER BY id DESC;
 COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';
+CREATE TABLE public.breakers (
+    route text NOT NULL COLLATE pg_catalog."C",
+    consecutive_failures integer NOT NULL,
+    opened_at timestamp with time zone,
+    probe_until timestamp with time zone,
+    last_error text NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE public.breakers IS 'A row a route that has failed: no row, or no opened_at, means that it may be asked.';
+COMMENT ON COLUMN public.breakers.route IS 'Provider, address and model, parted by bars.';
+COMMENT ON COLUMN public.breakers.opened_at IS 'Since when it is left alone; null while it may be asked.';
+COMMENT ON COLUMN public.breakers.probe_until IS 'Until when one question is trying it; null where none is.';
+COMMENT ON COLUMN public.breakers.last_error IS 'What went wrong last, also after it was mended.';
 CREATE TABLE public.calibrations (
     embedding_model text NOT NULL,
     bias double precision NOT NULL,
@@ -294,6 +307,8 @@ COMMENT ON COLUMN public.vector_index.width IS 'hnsw.ef_search of searches: how 
 COMMENT ON COLUMN public.vector_index.measured IS 'Recall against the exact scan: source, questions, k, exact_ms, and width, recall, median_ms of each width.';
 COMMENT ON COLUMN public.vector_index.measured_last_id IS 'The highest chunks.id then: with measured_rows it tells how many rows have changed since.';
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
+ALTER TABLE ONLY public.breakers
+    ADD CONSTRAINT breakers_pkey PRIMARY KEY (route);
 ALTER TABLE ONLY public.calibrations
     ADD CONSTRAINT calibrations_pkey PRIMARY KEY (embedding_model);
 ALTER TABLE ONLY public.chunks

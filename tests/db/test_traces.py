@@ -250,3 +250,11 @@ def test_with_fewer_passages_than_k_there_is_no_score_at_k(database: Database) -
     (hit,) = database.chunks.retrieve(Query(text="", vector=_vector(numbers), k=5))
     rank = database.chunks.rank(Query(text="", vector=_vector(numbers), k=5), [hit.chunk_id])
     assert (rank.rank, rank.among, rank.score_at_k) == (1, 1, None)
+
+
+def test_what_servers_count_corrects_our_own_count(database: Database) -> None:
+    assert database.traces.token_ratio() == 1.0
+    database.traces.record(_trace(1, prompt_tokens=500, prompt_counted=1000))  # a cached prefix
+    assert database.traces.token_ratio() == 1.0
+    database.traces.record(_trace(2, prompt_tokens=1300, prompt_counted=1000))
+    assert database.traces.token_ratio() == pytest.approx(1.3)

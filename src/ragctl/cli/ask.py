@@ -166,6 +166,7 @@ def ask_and_show(
             tracks=tracks,
             pages=pages,
             calibration=wiring.calibration_of(database, identity.embedding.label),
+            token_ratio=database.traces.token_ratio(),
         )
         root = database.site.content_root()
         asked = Asked(
@@ -264,6 +265,7 @@ def answer_options(
     tracks: tuple[str, ...],
     pages: tuple[str, ...] = (),
     calibration: Calibration | None = None,
+    token_ratio: float = 1.0,
 ) -> AnswerOptions:
     """Return how the settings have a question answered."""
     return AnswerOptions(
@@ -272,7 +274,7 @@ def answer_options(
         words_will_do=settings.retrieval.mode == "hybrid",
         k=settings.retrieval.k,
         template=settings.generation.prompt,
-        budget_tokens=wiring.prompt_budget(settings),
+        budget_tokens=wiring.prompt_budget(settings, token_ratio=token_ratio),
         least_share=settings.retrieval.least_share,
         calibration=calibration,
         links=wiring.link_style(settings),

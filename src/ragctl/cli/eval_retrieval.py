@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated
 
 import click
 import typer
-from rich.status import Status
 
 from ragctl import __version__, wiring
 from ragctl.cli import options
 from ragctl.cli.eval_documents import retrieval_document
+from ragctl.cli.eval_progress import QuestionProgress
 from ragctl.cli.eval_store import require_index, store_runs
 from ragctl.cli.eval_tables import show_broken, show_retrieval
 from ragctl.cli.output import Output
@@ -39,7 +37,6 @@ from ragctl.observe.traces import trace_id
 from ragctl.records import Evaluation, IndexIdentity
 from ragctl.settings import Settings
 
-SECONDS_BETWEEN_LINES = 5.0
 _BATCH = 16  # questions embedded at once
 
 
@@ -175,7 +172,7 @@ def _scored(
     if search.unreached:
         raise ModelUnreachable(search.unreached, hint="Give --mode keyword to do without.")
     generation = settings.generation
-    with _Progress(output, total=len(questions)) as progress:
+    with QuestionProgress(output, total=len(questions)) as progress:
         return list(
             evaluate_retrieval(
                 questions,
@@ -192,39 +189,3 @@ def _scored(
                 report=progress.show,
             )
         )
-
-
-class _Progress:
-    """How many questions are done: on a terminal all the time, elsewhere a line now and then."""
-
-    def __init__(self, output: Output, *, total: int) -> None:
-        self._output = output
-        self._total = total
-        self._last_line = time.monotonic()
-        self._status = Status(self._line(0), console=output.remarks) if output.is_live else None
-
-    def __enter__(self) -> _Progress:
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def show(self, done: int) -> None:
-        """Take how many questions are done."""
-        now = time.monotonic()
-        if self._status is not None:
-            self._status.update(self._line(done))
-        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._last_line = now
-            self._output.remark(self._line(done))
-
-    def _line(self, done: int) -> str:
-        return f"{done} of {self._total} questions"

@@ -6,6 +6,7 @@ A command of the group is a function in a module of its own; here is its name an
 from __future__ import annotations
 
 from ragctl.cli import options
+from ragctl.cli.eval_calibrate import calibration
 from ragctl.cli.eval_history import history
 from ragctl.cli.eval_lint import lint
 from ragctl.cli.eval_make import make
@@ -25,3 +26,6 @@ app.command(epilog="Example: ragctl eval retrieval questions.jsonl --fail-under 
 app.command(epilog="Example: ragctl eval history --file questions.jsonl --limit 5")(history)
 app.command(epilog="Example: ragctl eval make --count 60 --output drafts.jsonl")(make)
 app.command(epilog="Example: ragctl eval lint questions.jsonl")(lint)
+app.command(
+    "calibrate", epilog="Example: ragctl eval calibrate questions.jsonl --test others.jsonl"
+)(calibration)

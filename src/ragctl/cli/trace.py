@@ -152,6 +152,7 @@ def _show(trace: Trace, *, as_json: bool, with_prompt: bool) -> None:
     output.line(f"written by  {trace.route or 'nobody'}, prompt {trace.template}")
     output.line(f"found by    {_found_by(trace)}")
     _show_phases(trace, output)
+    _show_evidence(trace, output)
     _show_hits(trace.hits, output)
     if with_prompt:
         _section("Prompt", output)
@@ -199,6 +200,18 @@ def _show_phases(trace: Trace, output: Output) -> None:
                     table.add_row(name, _milliseconds(ms), counted)
     table.add_row("total", _milliseconds(trace.timings.total), "")
     output.table(table)
+
+
+def _show_evidence(trace: Trace, output: Output) -> None:
+    if trace.idf_share is None:
+        return
+    told = f"the passages hold {trace.idf_share:.2f} of the question's weight in words"
+    if trace.top_cosine is not None:
+        told += f", top cosine {trace.top_cosine:.3f}"
+    if trace.probability is not None:
+        told += f": probability of an answer {trace.probability:.2f}"
+    output.line()
+    output.line(f"evidence: {told}")
 
 
 def _show_hits(hits: Sequence[TracedHit], output: Output) -> None:
@@ -263,7 +276,16 @@ def _document(trace: Trace, *, with_prompt: bool) -> dict[str, object]:
         "finish": trace.finish,
         "refused": trace.refused,
         "degraded": trace.degraded,
-        "tokens": {"prompt": trace.prompt_tokens, "output": trace.output_tokens},
+        "tokens": {
+            "prompt": trace.prompt_tokens,
+            "prompt_counted": trace.prompt_counted,
+            "output": trace.output_tokens,
+        },
+        "evidence": {
+            "top_cosine": _share(trace.top_cosine),
+            "idf_share": _share(trace.idf_share),
+            "probability": _share(trace.probability),
+        },
         "spans": [
             {
                 "name": span.name,
@@ -293,6 +315,10 @@ def _document(trace: Trace, *, with_prompt: bool) -> dict[str, object]:
         "error": {"code": trace.error_code, "message": trace.error_message} if failed else None,
         **({"prompt": trace.prompt} if with_prompt else {}),
     }
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 def _hit(hit: TracedHit) -> dict[str, object]:

@@ -60,6 +60,11 @@ class Traces:
         with self._connection.cursor(row_factory=scalar_row) as cursor:
             return cursor.execute(statement("traces/questions"), {"at_most": at_most}).fetchall()
 
+    def token_ratio(self) -> float:
+        """Return how many tokens servers count for one of ours, at most and at least 1."""
+        row = self._connection.execute(statement("traces/token_ratio")).fetchone()
+        return max(1.0, float(row[0])) if row and row[0] is not None else 1.0
+
     def _select(self, prefix: str | None, at_most: int) -> list[Trace]:
         with self._connection.cursor(row_factory=class_row(_Row)) as cursor:
             rows = cursor.execute(

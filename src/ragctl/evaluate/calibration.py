@@ -88,16 +88,13 @@ def told_across(
     embedding_model: str,
     seed: int,
 ) -> Told:
-    """Return how fitting does on questions left out of it, in five folds.
-
-    Raises ``ValueError`` for too few questions (:func:`~ragctl.stages.evidence.calibrate`).
-    """
+    """Return how fitting does on questions left out of it, in five folds of at least two a kind."""
     shuffled = random.Random(seed)
     judged_kinds: tuple[list[Evidence], list[Evidence]] = ([], [])
     kinds = [shuffled.sample(kind, len(kind)) for kind in (answerable, unanswerable)]
     for fold in range(FOLDS):
         inside = [[one for i, one in enumerate(kind) if i % FOLDS != fold] for kind in kinds]
-        fitted = calibrate(inside[0], inside[1], embedding_model=embedding_model)
+        fitted = calibrate(inside[0], inside[1], embedding_model=embedding_model, least=1)
         for kind, done in zip(kinds, judged_kinds, strict=True):
             done += [judged(one, fitted) for i, one in enumerate(kind) if i % FOLDS == fold]
     return _told(*judged_kinds, fitted)

@@ -98,18 +98,22 @@ def probability_of(evidence: Evidence, calibration: Calibration) -> float:
 
 
 def calibrate(
-    answerable: Sequence[Evidence], unanswerable: Sequence[Evidence], *, embedding_model: str
+    answerable: Sequence[Evidence],
+    unanswerable: Sequence[Evidence],
+    *,
+    embedding_model: str,
+    least: int = LEAST_QUESTIONS,
 ) -> Calibration:
     """Fit a calibration to questions that passages could and could not answer.
 
     Logistic regression with an L2 penalty by Newton's method, both kinds weighing the same, so
     that a probability of 0.5 stands for even odds whatever the mixture was. Raises ``ValueError``
-    for fewer than ``LEAST_QUESTIONS`` of a kind.
+    for fewer than ``least`` of a kind.
     """
-    if min(len(answerable), len(unanswerable)) < LEAST_QUESTIONS:
+    if min(len(answerable), len(unanswerable)) < least:
         raise ValueError(
             f"{len(answerable)} answerable and {len(unanswerable)} unanswerable questions: "
-            f"at least {LEAST_QUESTIONS} of each are needed"
+            f"at least {least} of each are needed"
         )
     rows = [
         (_features(evidence), target, 0.5 / len(kind))

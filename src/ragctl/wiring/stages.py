@@ -84,15 +84,16 @@ def link_style(settings: Settings) -> LinkStyle:
     return LinkStyle(base_url=settings.site.base_url, url_style=url_style)
 
 
-def prompt_budget(settings: Settings) -> int:
+def prompt_budget(settings: Settings, *, token_ratio: float = 1.0) -> int:
     """Return how long a prompt may be, in tokens of our own count.
 
     That is the setting ``generation.prompt_tokens``, and never more than the model's window holds
-    beside the answer, a tenth of it kept free for what our count may be short of.
+    beside the answer, a tenth of it kept free. ``token_ratio`` is how many tokens the server has
+    counted for one of ours.
     """
     generation = settings.generation
     window = generation.num_ctx - generation.num_predict
-    return min(generation.prompt_tokens, int(window * 0.9))
+    return max(1, min(generation.prompt_tokens, int(window * 0.9 / token_ratio)))
 
 
 def make_chunker(settings: Settings) -> Chunker:
