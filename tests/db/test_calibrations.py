@@ -52,4 +52,4 @@ def test_terms_tell_which_passages_hold_them_and_unknown_words_weigh_most(
 def test_a_question_of_stop_words_and_no_passages_have_no_terms(database: Database) -> None:
     coverage = database.coverage(names_asked=names_asked)
     assert coverage.of("what is the?", []) == ()
-    assert [term.held_by for term in coverage.of("bucket \\ ' \0", [])] == [[]]
+    assert all(not term.held_by for term in coverage.of("bucket \\ ' \0", []))
