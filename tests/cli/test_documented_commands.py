@@ -64,7 +64,19 @@ DONE_BEFORE = {
 MADE_UP_TRACE = "0199a3c1-2b3f"
 NEWEST_TRACE = "$(ragctl db psql -- -Atc 'SELECT max(id::text) FROM traces')"
 
+# Questions that the pages below answer, and others that they do not.
+EVIDENCE = "".join(
+    f'{{"id": "q{n}", "question": "{text} {n}?", "answerable": {answerable}}}\n'
+    for n in range(12)
+    for text, answerable, n in (
+        ("How does the token bucket refill in case", "true", n),
+        ("Why do zebras sing in spring", "false", n + 100),
+    )
+)
+
 LAYOUT = {
+    "project/evidence.jsonl": EVIDENCE,
+    "project/others.jsonl": EVIDENCE,
     "ragctl.toml": '[site]\nroot = "project/website/src/content"\n',
     "handbook/content/release.md": "# Release\n\nThe maintainer approves a release.\n",
     "project/questions.jsonl": (

@@ -27,5 +27,5 @@ app.command(epilog="Example: ragctl eval history --file questions.jsonl --limit 
 app.command(epilog="Example: ragctl eval make --count 60 --output drafts.jsonl")(make)
 app.command(epilog="Example: ragctl eval lint questions.jsonl")(lint)
 app.command(
-    "calibrate", epilog="Example: ragctl eval calibrate questions.jsonl --test others.jsonl"
+    "calibrate", epilog="Example: ragctl eval calibrate evidence.jsonl --test others.jsonl"
 )(calibration)
