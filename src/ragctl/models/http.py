@@ -110,7 +110,12 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def json_object(data: bytes, *, source: str) -> dict[str, object]:
+def json_object(
+    data: bytes,
+    *,
+    source: str,
+    hint: str = "Is this the address of a model server? Check OLLAMA_HOST.",
+) -> dict[str, object]:
     """Parse one JSON object; raises ModelReplyError that quotes the start of what came."""
     text = data.decode("utf-8", "replace")
     try:
@@ -118,7 +123,7 @@ def json_object(data: bytes, *, source: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         raise ModelReplyError(
             f"{source} sent something that is not JSON: {one_line(text[:120])!r}",
-            hint="Is this the address of a model server? Check OLLAMA_HOST.",
+            hint=hint,
             outcome="garbage",
         ) from error
     if not isinstance(document, dict):
