@@ -1,0 +1,167 @@
+"""The routes of the settings as a gateway: clients, keys from the environment, shared breakers."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ragctl.addresses import normalise_host, without_password
+from ragctl.errors import DatabaseError, ModelMissing, SettingsError
+from ragctl.gateway.breaker import GuardedBreakers, OwnBreakers
+from ragctl.gateway.deadline import Deadlines
+from ragctl.gateway.generator import GatewayGenerator, Policy
+from ragctl.gateway.routes import Route
+from ragctl.protocols import Breakers, Generator
+from ragctl.route_settings import RouteSettings
+from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+
+
+def make_routes(settings: Settings, *, environ: Mapping[str, str] | None = None) -> list[Route]:
+    """Return the routes of the settings in order; without any, the one that generation.* implies.
+
+    Keys are looked up when a route is used: one whose variable is not set fails by itself.
+    """
+    environ = os.environ if environ is None else environ
+    listed = settings.routes or (implied_route(settings),)
+    return [_route(one, settings, environ) for one in listed]
+
+
+def implied_route(settings: Settings) -> RouteSettings:
+    """Return the route that the settings of Ollama and of generation stand for."""
+    generation = settings.generation
+    model = generation.model.strip().removesuffix(":latest")
+    return RouteSettings(
+        name=f"ollama/{model}",
+        model=generation.model,
+        connect_seconds=settings.ollama.connect_seconds,
+        first_token_seconds=generation.first_token_seconds,
+        total_seconds=generation.total_seconds,
+    )
+
+
+def make_gateway(
+    settings: Settings,
+    *,
+    database: Database | None,
+    last_resort: Generator | None,
+    on_restart: Callable[[str], None],
+    on_lost: Callable[[DatabaseError], None],
+) -> GatewayGenerator:
+    """Return the gateway over the routes; without a database its breakers are its own.
+
+    The implied route alone has its own time and no other route to write a torn answer anew.
+    """
+    is_implied = not settings.routes
+    generation = settings.generation
+    implied_seconds = generation.total_seconds + settings.ollama.connect_seconds
+    return GatewayGenerator(
+        make_routes(settings),
+        policy=Policy(
+            budget_seconds=implied_seconds if is_implied else settings.gateway.budget_seconds,
+            retries=settings.gateway.retries,
+            replaces_torn=not is_implied,
+        ),
+        breakers=_breakers(database, on_lost),
+        last_resort=last_resort,
+        on_restart=on_restart,
+        clock=time.monotonic,
+        sleep=time.sleep,
+        chance=random.random,
+    )
+
+
+def _breakers(database: Database | None, on_lost: Callable[[DatabaseError], None]) -> Breakers:
+    own = OwnBreakers(clock=time.monotonic)
+    return GuardedBreakers(database.breakers, own, on_lost=on_lost) if database else own
+
+
+def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str]) -> Route:
+    address = normalise_host(route.url or settings.ollama.url)
+
+    def make(deadlines: Deadlines) -> Generator:
+        key = key_of(route, environ)
+        if route.provider == "openai":
+            return _openai(route, settings, deadlines, key)
+        return _ollama(route, address, settings, deadlines, key)
+
+    return Route(
+        name=route.name,
+        key="|".join((route.provider, without_password(address), route.model)),
+        deadlines=Deadlines(
+            connect_seconds=route.connect_seconds,
+            first_token_seconds=route.first_token_seconds,
+            total_seconds=route.total_seconds,
+        ),
+        make=make,
+        price_input_per_million=route.price_input_per_million,
+        price_output_per_million=route.price_output_per_million,
+    )
+
+
+def key_of(route: RouteSettings, environ: Mapping[str, str]) -> str:
+    """Return the key of a route, ``""`` where it needs none.
+
+    Raises :class:`~ragctl.errors.ModelMissing` where the variable is not set, and
+    :class:`~ragctl.errors.SettingsError`, which does not repeat it, for one that no header takes.
+    """
+    if not route.api_key_env:
+        return ""
+    key = environ.get(route.api_key_env, "").strip()
+    if not key:
+        raise ModelMissing(
+            f"route {route.name!r} needs a key, and {route.api_key_env} is not set",
+            hint=f"Set the variable {route.api_key_env} to the key.",
+            outcome="no key",
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            f"{route.api_key_env} holds characters that no key has",
+            hint="Set it to the key alone, without blanks and line breaks.",
+        )
+    return key
+
+
+def _ollama(
+    route: RouteSettings, address: str, settings: Settings, deadlines: Deadlines, key: str
+) -> Generator:
+    from ragctl.models.ollama import OllamaClient, OllamaGenerator
+    from ragctl.stages.repetition import RepetitionGuard
+
+    return OllamaGenerator(
+        OllamaClient(address, connect_seconds=deadlines.connect_seconds, key=key),
+        guard=RepetitionGuard,
+        model=route.model,
+        num_ctx=settings.generation.num_ctx,
+        num_predict=settings.generation.num_predict,
+        first_token_seconds=deadlines.first_token_seconds,
+        stall_seconds=settings.generation.stall_seconds,
+        total_seconds=deadlines.total_seconds,
+    )
+
+
+def _openai(route: RouteSettings, settings: Settings, deadlines: Deadlines, key: str) -> Generator:
+    from ragctl.models.openai import OpenAiClient, OpenAiGenerator
+    from ragctl.stages.repetition import RepetitionGuard
+
+    client = OpenAiClient(
+        route.url,
+        connect_seconds=deadlines.connect_seconds,
+        key=key,
+        key_name=route.api_key_env,
+    )
+    return OpenAiGenerator(
+        client,
+        guard=RepetitionGuard,
+        model=route.model,
+        name=route.name,
+        max_tokens=settings.generation.num_predict,
+        first_token_seconds=deadlines.first_token_seconds,
+        stall_seconds=settings.generation.stall_seconds,
+        total_seconds=deadlines.total_seconds,
+    )
