@@ -372,3 +372,24 @@ def _is_refused(error: Exception) -> bool:
     return any(
         isinstance(getattr(inner, "reason", inner), NewConnectionError) for inner in error.args
     )
+
+
+def time_to_connect(url: str, *, seconds: float, clock: Callable[[], float]) -> float | None:
+    """Open a connection and close it; return the milliseconds, ``None`` where a proxy is used.
+
+    Raises :class:`~ragctl.errors.ModelUnreachable` where none can be made in time.
+    """
+    if proxy_in_use(url):
+        return None
+    parts, began = urlsplit(url), clock()
+    shown = without_password(url)
+    try:
+        place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+        socket.create_connection(place, timeout=seconds).close()
+    except TimeoutError as error:
+        message = f"{shown} cannot be reached: connecting timed out"
+        raise TimedOut(message, outcome="timeout (connect)") from error
+    except OSError as error:
+        message = f"no answer from {shown}: {error.strerror or error}"
+        raise ModelUnreachable(message, outcome="connection refused", may_clear=True) from error
+    return (clock() - began) * 1000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -260,7 +261,7 @@ class OpenAiEmbedder:
         timeout_seconds: float = 60.0,
         retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = lambda: 0.5,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._client = client
         self._model = model

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ragctl.addresses import normalise_host, without_password
@@ -14,6 +15,7 @@ from ragctl.gateway.breaker import GuardedBreakers, OwnBreakers
 from ragctl.gateway.deadline import Deadlines
 from ragctl.gateway.generator import GatewayGenerator, Policy
 from ragctl.gateway.routes import Route
+from ragctl.gateway.trial import Trial, try_route
 from ragctl.protocols import Breakers, Generator
 from ragctl.route_settings import RouteSettings
 from ragctl.settings import Settings
@@ -28,8 +30,12 @@ def make_routes(settings: Settings, *, environ: Mapping[str, str] | None = None)
     Keys are looked up when a route is used: one whose variable is not set fails by itself.
     """
     environ = os.environ if environ is None else environ
-    listed = settings.routes or (implied_route(settings),)
-    return [_route(one, settings, environ) for one in listed]
+    return [_route(one, settings, environ) for one in listed_routes(settings)]
+
+
+def listed_routes(settings: Settings) -> tuple[RouteSettings, ...]:
+    """Return the routes of the settings, or the one that is implied."""
+    return settings.routes or (implied_route(settings),)
 
 
 def implied_route(settings: Settings) -> RouteSettings:
@@ -165,3 +171,19 @@ def _openai(route: RouteSettings, settings: Settings, deadlines: Deadlines, key:
         stall_seconds=settings.generation.stall_seconds,
         total_seconds=deadlines.total_seconds,
     )
+
+
+def try_routes(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Iterator[Trial]:
+    """Ask each route a tiny question, one after the other."""
+    from ragctl.models.http import time_to_connect
+
+    for listed, route in zip(
+        listed_routes(settings), make_routes(settings, environ=environ), strict=True
+    ):
+        url = normalise_host(listed.url or settings.ollama.url)
+        seconds = listed.connect_seconds
+        yield try_route(
+            route,
+            connect=partial(time_to_connect, url, seconds=seconds, clock=time.monotonic),
+            clock=time.monotonic,
+        )

@@ -190,9 +190,9 @@ def make_generator(
 
     ``auto`` takes the routes of the settings, in order; without any, Ollama if it answers and has
     the model, else sentences of the passages. Asked for by name, Ollama must have the model:
-    :class:`~ragctl.errors.ModelMissing`. With ``quotes_instead``, the passages are quoted where
-    every route failed; without, that is an error. The breakers of the routes are those of ``database``,
-    and ``on_lost`` is told once where they cannot be used; ``on_restart`` is that of
+    :class:`~ragctl.errors.ModelMissing`. With ``quotes_instead`` the passages are quoted where
+    every route failed; without, that is an error. The breakers are those of ``database``, and
+    ``on_lost`` is told once where they cannot be used; ``on_restart`` is that of
     :class:`~ragctl.gateway.generator.GatewayGenerator`.
     """
     from ragctl.stages.generate import ExtractiveGenerator
