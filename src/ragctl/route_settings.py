@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from ragctl.addresses import host_of, is_loopback, normalise_host
 from ragctl.errors import SettingsError
@@ -73,6 +72,20 @@ def read_routes(listed: object, *, origin: str) -> tuple[RouteSettings, ...]:
             hint="Give one of them another name.",
         )
     return tuple(routes)
+
+
+def require_enough_time(routes: Iterable[RouteSettings], budget_seconds: float) -> None:
+    """Refuse routes that could not all be tried within the budget if the ones before them hang."""
+    least = sum(
+        min(one.connect_seconds + one.first_token_seconds, one.total_seconds) for one in routes
+    )
+    if least > budget_seconds:
+        raise SettingsError(
+            f"gateway.budget_seconds is {budget_seconds:g}, but the routes need {least:g} s to "
+            "connect and to wait for a first token, one after the other",
+            hint="Raise gateway.budget_seconds, or shorten connect_seconds and "
+            "first_token_seconds of the routes.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +185,7 @@ class _Reader:
             raise self.refused(key, "must hold no user and no password; name a variable instead")
         try:
             address = normalise_host(text)
-            is_whole = bool(re.match("https?://", text)) and bool(urlsplit(address).hostname)
+            is_whole = bool(re.match("https?://[^/:]", text, re.I)) and bool(host_of(address))
         except (SettingsError, ValueError):
             is_whole = False
         if not is_whole:

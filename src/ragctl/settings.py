@@ -22,6 +22,7 @@ from ragctl.route_settings import (
     RouteSettings,
     read_routes,
     require_allowed_hosts,
+    require_enough_time,
     seconds_of,
 )
 
@@ -306,6 +307,7 @@ def read(
             values[key] = _checked(_lookup(key, "flag"), value, "flag", None)
             origins[key] = "flag"
     settings = _build(values, origins, routes)
+    require_enough_time(routes, settings.gateway.budget_seconds)
     for settings_file in files:
         if not settings_file.is_own:
             _require_allowed_hosts(settings, str(settings_file.path))

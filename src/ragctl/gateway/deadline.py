@@ -2,8 +2,9 @@
 
 The rule: a route may use what is left of the budget, less the least that every later route needs
 (its time to connect and to the first token). So however a route hangs, each one after it still
-gets its least. Where the budget is smaller than all of these together, it is shared in proportion
-to them. A route that fails early leaves what it did not use to those after it.
+gets its least, and one that fails early leaves what it did not use. Settings whose budget is
+smaller than all of these together are refused; should less be left all the same, it is shared in
+proportion to them.
 """
 
 from __future__ import annotations
