@@ -108,7 +108,7 @@ def require_allowed_hosts(
     hosts = {host.strip().strip("[]").lower() for host in allowed}
     for one in named:
         host = host_of(one.url)
-        if host in hosts or (is_loopback(one.url) and not one.gets_key):
+        if not host or host in hosts or (is_loopback(one.url) and not one.gets_key):
             continue
         sent = "a key" if one.gets_key else "questions"
         wanted = sorted({*hosts, host})

@@ -100,9 +100,18 @@ class EmbeddingSettings:
     """The model that turns texts into vectors."""
 
     provider: str = _setting(
-        "auto", "who embeds: auto, ollama or local", choices=("auto", "ollama", "local")
+        "auto",
+        "who embeds: auto, ollama, local, or openai for any server with that interface",
+        choices=("auto", "ollama", "local", "openai"),
     )
     model: str = _setting("", "embedding model; empty means the provider's default")
+    url: str = _setting("", "address of the server where the provider is openai")
+    api_key_env: str = _setting(
+        "", "name of the environment variable that holds the key of that server"
+    )
+    fallback_urls: tuple[str, ...] = _setting(
+        (), "further addresses of the same embedding model, tried in order where one fails"
+    )
     batch_size: int = _setting(32, "texts a request", minimum=1, maximum=1024)
     in_flight: int = _setting(2, "requests at once", minimum=1, maximum=64)
     timeout_seconds: float = _setting(300.0, "time for one request", minimum=0.01)
@@ -325,6 +334,20 @@ def _require_allowed_hosts(settings: Settings, origin: str) -> None:
     named = []
     if settings.origin("ollama.url") == origin:
         named.append(NamedHost(setting="ollama.url", url=normalise_host(settings.ollama.url)))
+    embedding = settings.embedding
+    if origin in {settings.origin(f"embedding.{name}") for name in ("url", "api_key_env")}:
+        url = normalise_host(embedding.url) if embedding.url else ""
+        gets_key = bool(embedding.api_key_env)
+        named.append(NamedHost(setting="embedding.url", url=url, gets_key=gets_key))
+    if settings.origin("embedding.fallback_urls") == origin:
+        named += [
+            NamedHost(
+                setting="embedding.fallback_urls",
+                url=normalise_host(url),
+                gets_key=bool(embedding.api_key_env),
+            )
+            for url in embedding.fallback_urls
+        ]
     if settings.origin("routes") == origin:
         named += [
             NamedHost(

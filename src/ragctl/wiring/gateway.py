@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ragctl.addresses import normalise_host, without_password
-from ragctl.errors import DatabaseError, ModelMissing, SettingsError
+from ragctl.errors import DatabaseError
 from ragctl.gateway.breaker import GuardedBreakers, OwnBreakers
 from ragctl.gateway.deadline import Deadlines
 from ragctl.gateway.generator import GatewayGenerator, Policy
@@ -91,9 +91,11 @@ def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str])
     address = normalise_host(route.url or settings.ollama.url)
 
     def make(deadlines: Deadlines) -> Generator:
-        key = key_of(route, environ)
+        from ragctl.wiring.openai import key_in, openai_generator
+
+        key = key_in(route.api_key_env, environ, what=f"route {route.name!r}")
         if route.provider == "openai":
-            return _openai(route, settings, deadlines, key)
+            return openai_generator(route, settings, deadlines, key)
         return _ollama(route, address, settings, deadlines, key)
 
     return Route(
@@ -110,29 +112,6 @@ def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str])
     )
 
 
-def key_of(route: RouteSettings, environ: Mapping[str, str]) -> str:
-    """Return the key of a route, ``""`` where it needs none.
-
-    Raises :class:`~ragctl.errors.ModelMissing` where the variable is not set, and
-    :class:`~ragctl.errors.SettingsError`, which does not repeat it, for one that no header takes.
-    """
-    if not route.api_key_env:
-        return ""
-    key = environ.get(route.api_key_env, "").strip()
-    if not key:
-        raise ModelMissing(
-            f"route {route.name!r} needs a key, and {route.api_key_env} is not set",
-            hint=f"Set the variable {route.api_key_env} to the key.",
-            outcome="no key",
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError(
-            f"{route.api_key_env} holds characters that no key has",
-            hint="Set it to the key alone, without blanks and line breaks.",
-        )
-    return key
-
-
 def _ollama(
     route: RouteSettings, address: str, settings: Settings, deadlines: Deadlines, key: str
 ) -> Generator:
@@ -145,28 +124,6 @@ def _ollama(
         model=route.model,
         num_ctx=settings.generation.num_ctx,
         num_predict=settings.generation.num_predict,
-        first_token_seconds=deadlines.first_token_seconds,
-        stall_seconds=settings.generation.stall_seconds,
-        total_seconds=deadlines.total_seconds,
-    )
-
-
-def _openai(route: RouteSettings, settings: Settings, deadlines: Deadlines, key: str) -> Generator:
-    from ragctl.models.openai import OpenAiClient, OpenAiGenerator
-    from ragctl.stages.repetition import RepetitionGuard
-
-    client = OpenAiClient(
-        route.url,
-        connect_seconds=deadlines.connect_seconds,
-        key=key,
-        key_name=route.api_key_env,
-    )
-    return OpenAiGenerator(
-        client,
-        guard=RepetitionGuard,
-        model=route.model,
-        name=route.name,
-        max_tokens=settings.generation.num_predict,
         first_token_seconds=deadlines.first_token_seconds,
         stall_seconds=settings.generation.stall_seconds,
         total_seconds=deadlines.total_seconds,

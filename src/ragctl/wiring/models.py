@@ -6,7 +6,7 @@ loading one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -75,15 +75,34 @@ def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
 
 
 def _embedder(settings: Settings, provider: str, model: str) -> Embedder:
-    if provider == "ollama":
-        from ragctl.models.ollama import OllamaEmbedder
+    if provider == "local":
+        return _local_embedder(settings, model)
+    if provider == "openai":
+        from ragctl.wiring.openai import openai_embedders
 
-        return OllamaEmbedder(
-            make_ollama(settings),
-            model=model or DEFAULT_OLLAMA_MODEL,
-            timeout_seconds=settings.embedding.timeout_seconds,
-        )
-    return _local_embedder(settings, model)
+        return _with_fallbacks(openai_embedders(settings, model))
+    return _with_fallbacks(_ollama_embedders(settings, model or DEFAULT_OLLAMA_MODEL))
+
+
+def _with_fallbacks(embedders: Sequence[Embedder]) -> Embedder:
+    from ragctl.gateway.embedder import FallbackEmbedder
+
+    return embedders[0] if len(embedders) == 1 else FallbackEmbedder(embedders)
+
+
+def _ollama_embedders(settings: Settings, model: str) -> list[Embedder]:
+    from ragctl.models.ollama import OllamaClient, OllamaEmbedder
+
+    connect_seconds = settings.ollama.connect_seconds
+    others = [
+        OllamaClient(url, connect_seconds=connect_seconds)
+        for url in settings.embedding.fallback_urls
+    ]
+    timeout_seconds = settings.embedding.timeout_seconds
+    return [
+        OllamaEmbedder(client, model=model, timeout_seconds=timeout_seconds)
+        for client in (make_ollama(settings), *others)
+    ]
 
 
 def _local_embedder(settings: Settings, model: str) -> Embedder:
