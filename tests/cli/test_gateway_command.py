@@ -197,7 +197,10 @@ def test_without_routes_a_model_that_fails_is_followed_by_quotes(
     done = ragctl("ask", QUESTION)
     assert done.code == 7
     assert "refills lazily" in done.out
-    assert "ollama/llama3 did not answer: http 500" in done.err
+    assert "ollama/llama3 did not answer: " in done.err
+    assert "out of memory" in done.err
+    ollama.on("/api/chat", chat(""))
+    assert "the model returned no text" in ragctl("ask", QUESTION).err
 
 
 def test_a_key_is_sent_and_is_in_no_output_trace_or_table(

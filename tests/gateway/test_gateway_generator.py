@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -154,9 +155,10 @@ def test_a_healthy_first_route_writes_and_nobody_else_is_asked(
         (Reply(packets=[b"\n"] * 100, gap_seconds=0.05), "timeout (first token)"),
         (Reply(raw=b"<html>proxy login</html>"), "garbage"),
         (Reply(packets=[b'{"message": {"con']), "garbage"),
-        (Reply(packets=[b'{"error": "out of memory"}\n']), "bad reply"),
+        (Reply(packets=[b'{"error": "out of memory"}\n']), "error reported"),
         (Reply(status=302, headers={"Location": "/api/chat"}, raw=b""), "http 302"),
-        (chat(""), "bad reply"),
+        (Reply(packets=[]), "ended early"),
+        (chat(""), "no text"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -334,3 +336,32 @@ def test_the_cost_is_that_of_the_route_that_wrote(
     assert draft.cost_usd == pytest.approx(0.001 + 0.0002)
     servers[1].on(CHAT, completion("Second [1]."))
     assert Asked(priced)().cost_usd is None
+
+
+@contextmanager
+def drips() -> Iterator[str]:
+    """The address of a server that sends the head of its reply byte by byte, without end."""
+    stop = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while not stop.wait(0.05):
+                    connection.sendall(b"x")
+        except OSError:
+            return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        stop.set()
+
+
+def test_a_head_that_comes_byte_by_byte_is_a_hang_like_any_other(
+    servers: tuple[OllamaServer, OllamaServer],
+) -> None:
+    with drips() as url:
+        draft = Asked(first_route(url), second_route(servers[1].url))()
+    assert outcomes(draft) == [("first", "timeout (first token)"), ("second", "answered")]

@@ -125,7 +125,7 @@ BROKEN = {
         "error reported",
     ),
     "nothing": (Reply(packets=[]), "ended early", "ended early"),
-    "only the end": (completion(), "no text", "bad reply"),
+    "only the end": (completion(), "no text", "no text"),
     "filtered": (completion(finish="content_filter"), "content_filter", "ended early"),
     "reset": (Reply(end="reset"), "lost", "connection lost"),
     "redirect": (Reply(status=307, headers={"Location": CHAT}, raw=b""), "307", "http 307"),

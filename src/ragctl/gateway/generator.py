@@ -168,6 +168,7 @@ class _Tried:
     def __init__(self) -> None:
         self._attempts: list[Attempt] = []
         self._why: dict[str, str] = {}
+        self._at_length: dict[str, str] = {}
         self._error: ModelError | None = None
 
     def note(self, route: Route, outcome: str, *, why: str, ms: float = 0.0) -> None:
@@ -185,12 +186,14 @@ class _Tried:
         self._error = error
         after = f" after {ms / 1000:.1f} s" if ms >= 50 else ""
         self.note(route, error.outcome, why=f"did not answer: {error.outcome}{after}", ms=ms)
+        self._at_length[route.name] = f"{route.name} did not answer: {error.message}"
 
     def answered(self, route: Route, draft: Draft, *, ms: float) -> None:
         """Take a try that gave text, whole or not."""
         outcome = "answered" if draft.finish == "stop" else draft.finish
         self._attempts.append(Attempt(route=route.name, outcome=outcome, ms=ms))
         self._why.pop(route.name, None)
+        self._at_length.pop(route.name, None)
 
     def torn(self, route: Route, draft: Draft) -> None:
         """Take a route whose answer is written anew by another."""
@@ -212,7 +215,7 @@ class _Tried:
 
     def quoted(self, draft: Draft, *, ms: float) -> Draft:
         """Return the draft of the last resort, with the way to it."""
-        reasons = "; ".join(self._why.values())
+        reasons = "; ".join((self._why | self._at_length).values())
         message = f"No model wrote this answer, it quotes the passages: {reasons}."
         attempt = Attempt(route=draft.route, outcome="answered", ms=ms)
         return replace(

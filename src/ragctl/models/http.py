@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -31,6 +32,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from ragctl.addresses import is_loopback, without_password
 from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable
 
+GRACE_SECONDS: Final = 0.1  # the socket's own limits come first: they know what was late
 READ_BYTES: Final = 65_536
 LARGEST_REPLY_BYTES: Final = 256 * 1024 * 1024
 
@@ -241,10 +243,9 @@ class HttpServer:
         The connection is closed on leaving, so that the server stops working for a reader who
         has left. It is a fresh one: an idle one may have been dropped.
         """
-        late = "timeout (first token)"
         with (
             self._new_session() as session,
-            self._open("POST", path, body, first_byte_seconds, session, late=late) as response,
+            self._opened(path, body, first_byte_seconds, session) as response,
         ):
             yield ByteStream(response, self._failure)
 
@@ -289,6 +290,42 @@ class HttpServer:
         if self._key:
             session.auth = _Bearer(self._key)  # a header alone would give way to ~/.netrc
         return session
+
+    def _opened(
+        self, path: str, body: object, seconds: float, session: requests.Session
+    ) -> requests.Response:
+        """Open a stream within its time, whatever takes it.
+
+        The socket's own limits bound neither the look-up of a name nor a name with many dead
+        addresses nor a head that comes byte by byte: so a thread waits for the reply, and is left
+        behind where it waits for too long.
+        """
+        late, begun = "timeout (first token)", SimpleQueue[requests.Response | ModelError]()
+        is_left = threading.Event()
+
+        def open_it() -> None:
+            try:
+                response = self._open("POST", path, body, seconds, session, late=late)
+            except ModelError as error:
+                begun.put(error)
+                return
+            begun.put(response)
+            if is_left.is_set():
+                response.close()
+
+        threading.Thread(target=open_it, daemon=True).start()
+        limit = min(self._connect_seconds, seconds) + seconds
+        try:
+            found = begun.get(timeout=limit + GRACE_SECONDS)
+        except Empty as error:
+            is_left.set()
+            raise self.timed_out(f"sent no reply within {limit:.3g} s", outcome=late) from error
+        except BaseException:
+            is_left.set()
+            raise
+        if isinstance(found, ModelError):
+            raise found
+        return found
 
     def _open(
         self,

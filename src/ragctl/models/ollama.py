@@ -318,7 +318,8 @@ class OllamaGenerator:
                     if answer.finish is not None:
                         break
                 else:
-                    raise ModelReplyError("the answer ended early: the server closed the stream")
+                    said = "the answer ended early: the server closed the stream"
+                    raise ModelReplyError(said, outcome="ended early")
         except ModelError as error:
             answer.tear(error)
         return answer.draft(self.name)
@@ -334,7 +335,8 @@ class OllamaGenerator:
         line = self._client.server.without_key(line)
         document = json_object(line, source=self.name)
         if "error" in document:
-            raise ModelReplyError(f"{self.name} reports: {one_line(str(document['error']))}")
+            said = one_line(str(document["error"]))
+            raise ModelReplyError(f"{self.name} reports: {said}", outcome="error reported")
         return document
 
 
