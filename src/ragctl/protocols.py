@@ -135,6 +135,9 @@ class Breakers(Protocol):
     def failed(self, route: str, *, is_probe: bool, error: str) -> None:
         """Count a failure: too many in a row, or of the probe, open the breaker."""
 
+    def released(self, route: str) -> None:
+        """Give a probe back that was stopped before it came to an end."""
+
 
 class Tracer(Protocol):
     """Keeps what became of a question, so that a bad answer can be followed back later."""

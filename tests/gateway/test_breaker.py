@@ -132,6 +132,17 @@ def test_a_probe_that_is_never_heard_of_again_is_followed_by_another(kept: Kept)
     assert kept.may_go()
 
 
+def test_a_probe_that_was_stopped_is_followed_by_the_next_question(kept: Kept) -> None:
+    kept.fail(3)
+    kept.breakers.released(ROUTE)
+    assert not kept.may_go()
+    kept.pass_time(31)
+    assert kept.may_go()
+    assert not kept.may_go()
+    kept.breakers.released(ROUTE)
+    assert kept.may_go()
+
+
 def test_late_failures_from_before_it_opened_do_not_keep_it_open(kept: Kept) -> None:
     kept.fail(3)
     kept.pass_time(20)
@@ -224,7 +235,7 @@ class _Refusing:
     def succeeded(self, route: str) -> None:
         raise AssertionError("asked after it refused")
 
-    failed = succeeded
+    failed = released = succeeded
 
 
 def test_a_database_that_refuses_is_asked_once_and_the_process_keeps_its_own() -> None:

@@ -17,7 +17,7 @@ from ragctl.gateway.generator import GatewayGenerator, Policy
 from ragctl.gateway.routes import Route
 from ragctl.models.ollama import OllamaClient, OllamaGenerator
 from ragctl.models.openai import OpenAiClient, OpenAiGenerator
-from ragctl.protocols import Generator
+from ragctl.protocols import Breakers, Generator
 from ragctl.records import Draft, Hit, Prompt
 from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.repetition import RepetitionGuard
@@ -102,6 +102,7 @@ class Asked:
         retries: int = 0,
         replaces_torn: bool = True,
         last_resort: bool = True,
+        breakers: Breakers | None = None,
     ) -> None:
         self.pieces: list[str] = []
         self.restarts: list[str] = []
@@ -109,7 +110,7 @@ class Asked:
         self.gateway = GatewayGenerator(
             routes,
             policy=Policy(budget_seconds=budget, retries=retries, replaces_torn=replaces_torn),
-            breakers=OwnBreakers(clock=time.monotonic),
+            breakers=breakers or OwnBreakers(clock=time.monotonic),
             last_resort=ExtractiveGenerator() if last_resort else None,
             on_restart=self._restart,
             clock=time.monotonic,
@@ -292,6 +293,24 @@ def test_three_failures_open_the_breaker_and_the_route_costs_nothing_any_more(
     assert outcomes(draft) == [("first", "breaker open"), ("second", "answered")]
     assert "its breaker is open" in draft.problems[0].message
     assert len(servers[0].requests_to("/api/chat")) == 3
+
+
+def test_a_probe_that_is_stopped_by_the_user_leaves_the_next_one_free(
+    servers: tuple[OllamaServer, OllamaServer],
+) -> None:
+    now = [0.0]
+    breakers = OwnBreakers(clock=lambda: now[0])
+    for _ in range(3):
+        breakers.failed("first", is_probe=False, error="x")
+    now[0] = 31.0
+
+    def stopped(_piece: str) -> None:
+        raise KeyboardInterrupt
+
+    ask = Asked(first_route(servers[0].url), breakers=breakers)
+    with pytest.raises(KeyboardInterrupt):
+        ask.gateway.generate(PROMPT, on_text=stopped)
+    assert ask().route == "first"
 
 
 def test_a_wrong_key_opens_no_breaker(servers: tuple[OllamaServer, OllamaServer]) -> None:

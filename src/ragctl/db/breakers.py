@@ -71,6 +71,11 @@ class StoredBreakers:
         with self._writing():
             self._connection.execute(statement("breakers/fail"), values)
 
+    def released(self, route: str) -> None:
+        """Give a probe back."""
+        with self._writing():
+            self._connection.execute(statement("breakers/release"), {"route": storable(route)})
+
     def reset(self, routes: Sequence[str]) -> list[str]:
         """Forget the failures of routes; return those that had any."""
         values = {"routes": [storable(route) for route in routes]}

@@ -83,6 +83,10 @@ class OwnBreakers:
         state = self._states.get(route, Breaker())
         self._states[route] = failed(state, now=self._clock(), is_probe=is_probe)
 
+    def released(self, route: str) -> None:
+        """Give a probe back."""
+        self._states[route] = replace(self._states.get(route, Breaker()), probe_until=None)
+
 
 class GuardedBreakers:
     """Shared breakers as long as the database has them, then breakers of this process.
@@ -119,6 +123,13 @@ class GuardedBreakers:
         except DatabaseError as lost:
             self._lose(lost)
             self._used.failed(route, is_probe=is_probe, error=error)
+
+    def released(self, route: str) -> None:
+        """Give a probe back."""
+        try:
+            self._used.released(route)
+        except DatabaseError as error:
+            self._lose(error)
 
     def _lose(self, error: DatabaseError) -> None:
         self._used = self._own

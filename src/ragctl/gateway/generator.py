@@ -7,6 +7,7 @@ first route did not write. No transaction and no lock is held while a model work
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -123,28 +124,36 @@ class GatewayGenerator:
             began = self._clock()
             try:
                 draft = generator.generate(prompt, on_text=on_text)
+                break
             except ModelError as error:
                 tries += 1
                 tried.failed(route, error, ms=(self._clock() - began) * 1000)
-                wait = wait_before_retry(
-                    error,
-                    tries=tries,
-                    retries=self._policy.retries,
-                    left_seconds=end - self._clock(),
-                    chance=self._chance,
-                )
+                wait = self._wait(error, tries=tries, left_seconds=end - self._clock())
                 if wait is None:
                     self._tell(route, permit, error)
                     return None
                 self._sleep(wait)
                 generator = route.make(share.within(max(end - self._clock(), 0.001)))
-                continue
-            tried.answered(route, draft, ms=(self._clock() - began) * 1000)
-            if draft.finish == "torn":
-                self._breakers.failed(route.key, is_probe=permit.is_probe, error=draft.error)
-            else:
-                self._breakers.succeeded(route.key)
-            return draft
+            except BaseException:
+                if permit.is_probe:
+                    with suppress(Exception):
+                        self._breakers.released(route.key)
+                raise
+        tried.answered(route, draft, ms=(self._clock() - began) * 1000)
+        if draft.finish == "torn":
+            self._breakers.failed(route.key, is_probe=permit.is_probe, error=draft.error)
+        else:
+            self._breakers.succeeded(route.key)
+        return draft
+
+    def _wait(self, error: ModelError, *, tries: int, left_seconds: float) -> float | None:
+        return wait_before_retry(
+            error,
+            tries=tries,
+            retries=self._policy.retries,
+            left_seconds=left_seconds,
+            chance=self._chance,
+        )
 
     def _tell(self, route: Route, permit: Permit, error: ModelError) -> None:
         if counts_against(error):
