@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from ragctl.db.calibrations import Calibrations
 from ragctl.db.breakers import StoredBreakers
+from ragctl.db.calibrations import Calibrations
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
