@@ -96,19 +96,6 @@ CREATE TABLE public.calibrations (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 COMMENT ON TABLE public.calibrations IS 'How evidence becomes a probability, a row an embedding model, made by `ragctl eval calibrate`; a model without a row has the one that ships, if any.';
-CREATE TABLE public.breakers (
-    route text NOT NULL COLLATE pg_catalog."C",
-    consecutive_failures integer NOT NULL,
-    opened_at timestamp with time zone,
-    probe_until timestamp with time zone,
-    last_error text NOT NULL,
-    updated_at timestamp with time zone NOT NULL
-);
-COMMENT ON TABLE public.breakers IS 'A row a route that has failed: no row, or no opened_at, means that it may be asked.';
-COMMENT ON COLUMN public.breakers.route IS 'Provider, address and model, parted by bars.';
-COMMENT ON COLUMN public.breakers.opened_at IS 'Since when it is left alone; null while it may be asked.';
-COMMENT ON COLUMN public.breakers.probe_until IS 'Until when one question is trying it; null where none is.';
-COMMENT ON COLUMN public.breakers.last_error IS 'What went wrong last, also after it was mended.';
 CREATE TABLE public.chunks (
     id integer NOT NULL,
     track text NOT NULL,
@@ -324,8 +311,6 @@ ALTER TABLE ONLY public.breakers
     ADD CONSTRAINT breakers_pkey PRIMARY KEY (route);
 ALTER TABLE ONLY public.calibrations
     ADD CONSTRAINT calibrations_pkey PRIMARY KEY (embedding_model);
-ALTER TABLE ONLY public.breakers
-    ADD CONSTRAINT breakers_pkey PRIMARY KEY (route);
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.chunks
