@@ -25,6 +25,7 @@ class Request:
     method: str
     target: str
     body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def inputs(self) -> list[str]:
@@ -184,7 +185,10 @@ class _Connection(BaseHTTPRequestHandler):
     def _play(self) -> None:
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = Request(
-            method=self.command, target=self.path, body=json.loads(data) if data else {}
+            method=self.command,
+            target=self.path,
+            body=json.loads(data) if data else {},
+            headers=dict(self.headers),
         )
         reply = self.server.script.answer(request)
         time.sleep(reply.delay_seconds)

@@ -18,6 +18,8 @@ PACKAGE = Path(ragctl.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("errors",),
+    ("addresses",),
+    ("route_settings",),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
     ("audit", "comparing", "freshness", "ledger", "link_check", "site_guess"),

@@ -61,7 +61,7 @@ def test_lists_come_as_lists_in_files_and_with_commas_in_the_environment() -> No
         ("[retrieval]\nk = 0", ["retrieval.k", "at least 1"]),
         ("[retrieval]\nk = 101", ["retrieval.k", "at most 100"]),
         ("[generation]\nstall_seconds = nan", ["generation.stall_seconds"]),
-        ("[embedding]\nprovider = 'openai'", ["auto, ollama, local"]),
+        ("[embedding]\nprovider = 'oracle'", ["auto, ollama, local"]),
         ("[site]\ntracks = [1]", ["site.tracks", "list of texts"]),
         ("[site]\nname = 7", ["site.name", "text"]),
         ("[site]\nbase_url = 'notaurl'", ["site.base_url", "https://"]),

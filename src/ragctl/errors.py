@@ -130,28 +130,51 @@ class ServerError(DatabaseError):
 
 
 class ModelError(RagctlError):
-    """A model cannot be used."""
+    """A model cannot be used.
+
+    ``outcome`` says what happened in two or three words (``http 503``, ``timeout (connect)``);
+    ``may_clear`` that the same request may pass a moment later, ``retry_after_seconds`` when, as
+    far as the server tells.
+    """
 
     exit_code = EXIT_MODEL
     code = "model"
+    usual_outcome: ClassVar[str] = "failed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        outcome: str = "",
+        may_clear: bool = False,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.outcome = outcome or self.usual_outcome
+        self.may_clear = may_clear
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ModelUnreachable(ModelError):
     """No model server answers in time, or the connection broke off."""
 
     code = "model_unreachable"
+    usual_outcome = "unreachable"
 
 
 class ModelMissing(ModelError):
     """The model server answers but does not have the model, or no model is installed."""
 
     code = "model_missing"
+    usual_outcome = "model missing"
 
 
 class ModelReplyError(ModelError):
     """A reply that breaks the protocol: too few vectors, wrong size, not JSON, an error line."""
 
     code = "model_reply"
+    usual_outcome = "bad reply"
 
 
 class EmbeddingRefused(ModelError):

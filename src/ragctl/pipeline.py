@@ -363,13 +363,17 @@ def checked(
         evidence=prompt.evidence,
         nearest=nearest_pages(passages, links=options.links) if refused else (),
         beneath=beneath,
-        problems=find_problems(
-            draft, prompt, refused=refused, claims=claims, quoted_beneath=bool(beneath)
+        problems=(
+            *draft.problems,
+            *find_problems(
+                draft, prompt, refused=refused, claims=claims, quoted_beneath=bool(beneath)
+            ),
         ),
         route=draft.route,
-        attempts=(attempt,),
+        attempts=draft.attempts or (attempt,),
         prompt=prompt,
         prompt_tokens=draft.prompt_tokens,
         output_tokens=draft.output_tokens,
         timings=timings,
+        cost_usd=draft.cost_usd,
     )

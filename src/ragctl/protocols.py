@@ -16,6 +16,7 @@ from ragctl.records import (
     EmbeddingIdentity,
     Hit,
     Page,
+    Permit,
     Prompt,
     Purpose,
     Query,
@@ -117,6 +118,25 @@ class Generator(Protocol):
         A stream that breaks off after its first text gives a ``torn`` draft with what came;
         where nothing came, a :class:`~ragctl.errors.ModelError` is raised.
         """
+
+
+class Breakers(Protocol):
+    """Keeps the state of each route's breaker: after failures in a row it lets none through."""
+
+    def permit(self, route: str, *, probe_seconds: float) -> Permit:
+        """Return whether a route may be asked; of several who ask a half-open one, one may.
+
+        A probe that has told nothing after ``probe_seconds`` is taken for lost.
+        """
+
+    def succeeded(self, route: str) -> None:
+        """Close the breaker of a route that answered."""
+
+    def failed(self, route: str, *, is_probe: bool, error: str) -> None:
+        """Count a failure: too many in a row, or of the probe, open the breaker."""
+
+    def released(self, route: str) -> None:
+        """Give a probe back that was stopped before it came to an end."""
 
 
 class Tracer(Protocol):

@@ -317,7 +317,9 @@ class Draft:
 
     ``finish`` says how it ended; a ``torn`` draft has its reason in ``error``; ``declined`` says
     that the generator itself knows it for a refusal. Counts and durations are ``None`` where the
-    server did not report them.
+    server did not report them. ``attempts`` are the routes that were tried for it, empty where
+    there was but one, ``problems`` what came of them, and ``cost_usd`` is ``None`` where no price
+    is known.
     """
 
     text: str
@@ -330,6 +332,9 @@ class Draft:
     output_tokens: int | None = None
     prefill_ms: float | None = None
     decode_ms: float | None = None
+    attempts: tuple[Attempt, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,11 +376,51 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try at getting an answer written: which route, how it ended, how long it took."""
+    """One try at getting an answer written: which route, how it ended, how long it took.
+
+    ``outcome`` is ``answered``, ``length`` (cut by its limit), ``repetition``, ``torn`` or what
+    stopped it: ``http 503``, ``timeout (first token)``, ``connection refused``, ``breaker open``.
+    """
 
     route: str
     outcome: str
     ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permit:
+    """Whether a route may be asked now: ``is_probe`` where it is the one question let through.
+
+    ``seconds_left`` is the time until the next question may go, 0 where this one may.
+    """
+
+    may_go: bool
+    is_probe: bool = False
+    seconds_left: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerState:
+    """How a route has fared of late, for all who share the database.
+
+    ``seconds_open`` is ``None`` while the breaker is closed; ``seconds_left`` counts down to the
+    next probe. ``failures`` are those in a row.
+    """
+
+    route: str
+    failures: int
+    seconds_open: float | None
+    seconds_left: float
+    is_probing: bool
+    last_error: str
+    updated_at: datetime | None = None
+
+    @property
+    def state(self) -> Literal["closed", "open", "half-open"]:
+        """``half-open`` once the next question may probe the route, or one does."""
+        if self.seconds_open is None:
+            return "closed"
+        return "half-open" if self.is_probing or self.seconds_left <= 0 else "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

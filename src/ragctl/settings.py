@@ -15,7 +15,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
+from ragctl.addresses import normalise_host
 from ragctl.errors import SettingsError
+from ragctl.route_settings import (
+    NamedHost,
+    RouteSettings,
+    read_routes,
+    require_allowed_hosts,
+    require_enough_time,
+    seconds_of,
+)
 
 ENVIRONMENT_PREFIX = "RAGCTL_"
 OTHER_VARIABLES = ("RAGCTL_DEBUG",)
@@ -91,9 +100,18 @@ class EmbeddingSettings:
     """The model that turns texts into vectors."""
 
     provider: str = _setting(
-        "auto", "who embeds: auto, ollama or local", choices=("auto", "ollama", "local")
+        "auto",
+        "who embeds: auto, ollama, local, or openai for any server with that interface",
+        choices=("auto", "ollama", "local", "openai"),
     )
     model: str = _setting("", "embedding model; empty means the provider's default")
+    url: str = _setting("", "address of the server where the provider is openai")
+    api_key_env: str = _setting(
+        "", "name of the environment variable that holds the key of that server"
+    )
+    fallback_urls: tuple[str, ...] = _setting(
+        (), "further addresses of the same embedding model, tried in order where one fails"
+    )
     batch_size: int = _setting(32, "texts a request", minimum=1, maximum=1024)
     in_flight: int = _setting(2, "requests at once", minimum=1, maximum=64)
     timeout_seconds: float = _setting(300.0, "time for one request", minimum=0.01)
@@ -119,6 +137,23 @@ class GenerationSettings:
     first_token_seconds: float = _setting(120.0, "time to the first token", minimum=0.01)
     stall_seconds: float = _setting(30.0, "longest silence after the first token", minimum=0.01)
     total_seconds: float = _setting(300.0, "time for the whole answer", minimum=0.01)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """How the routes to an answer share the time, and whom a checkout may name."""
+
+    budget_seconds: float = _setting(
+        300.0, "time for one answer over all routes and retries", minimum=0.01
+    )
+    retries: int = _setting(
+        1, "how often a route is asked again after an error that may clear", minimum=0, maximum=5
+    )
+    allowed_hosts: tuple[str, ...] = _setting(
+        (),
+        "hosts of model servers that a ragctl.toml may name beside this machine; "
+        "not to be set in a ragctl.toml",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +207,7 @@ class Settings:
     """Everything that can be set; ``origins`` tells where each value came from.
 
     The keys of ``origins`` are ``section.key``; a value is ``default``, ``flag``, the name of an
-    environment variable or the path of a file.
+    environment variable or the path of a file. ``routes`` come from one file, whole.
     """
 
     site: SiteSettings = field(default_factory=SiteSettings)
@@ -180,9 +215,11 @@ class Settings:
     ollama: OllamaSettings = field(default_factory=OllamaSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     generation: GenerationSettings = field(default_factory=GenerationSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     traces: TracesSettings = field(default_factory=TracesSettings)
+    routes: tuple[RouteSettings, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def origin(self, key: str) -> str:
@@ -196,6 +233,7 @@ SECTIONS: dict[str, type[Any]] = {
     "ollama": OllamaSettings,
     "embedding": EmbeddingSettings,
     "generation": GenerationSettings,
+    "gateway": GatewaySettings,
     "chunking": ChunkingSettings,
     "retrieval": RetrievalSettings,
     "traces": TracesSettings,
@@ -204,10 +242,15 @@ SECTIONS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFile:
-    """The text of a settings file and where it lies; relative paths in it start at its folder."""
+    """The text of a settings file and where it lies; relative paths in it start at its folder.
+
+    ``is_own`` says that it is the user's own: one found in a checkout is somebody else's, and may
+    not send questions to hosts that the user has not allowed.
+    """
 
     path: Path
     text: str
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,13 +293,19 @@ def read(
 
     ``flags`` maps ``section.key`` to a value, ``None`` for a flag that was not given; ``files``
     come in order of precedence. Raises :class:`~ragctl.errors.SettingsError` naming the key and
-    its source for unknown keys and for values of the wrong kind or out of range.
+    its source for unknown keys, for values of the wrong kind or out of range, and for a host
+    that a checkout's file may not name.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    routes: tuple[RouteSettings, ...] = ()
     for settings_file in reversed(files):
-        for key, value in _file_values(settings_file).items():
-            origin = str(settings_file.path)
+        origin = str(settings_file.path)
+        document = _document(settings_file)
+        if "routes" in document:
+            routes = read_routes(document.pop("routes"), origin=origin)
+            origins["routes"] = origin
+        for key, value in _file_values(document, origin).items():
             values[key] = _checked(_lookup(key, origin), value, origin, settings_file.path.parent)
             origins[key] = origin
     for variable, key, text in _environment_values(environ):
@@ -266,10 +315,55 @@ def read(
         if value is not None:
             values[key] = _checked(_lookup(key, "flag"), value, "flag", None)
             origins[key] = "flag"
-    return _build(values, origins)
+    settings = _build(values, origins, routes)
+    require_enough_time(routes, settings.gateway.budget_seconds)
+    for settings_file in files:
+        if not settings_file.is_own:
+            _require_allowed_hosts(settings, str(settings_file.path))
+    return settings
 
 
-def _build(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
+def _require_allowed_hosts(settings: Settings, origin: str) -> None:
+    """Refuse what a file of somebody else's would send questions or keys to."""
+    if settings.origin("gateway.allowed_hosts") == origin:
+        raise SettingsError(
+            f"gateway.allowed_hosts cannot be set in {origin}: a checkout cannot allow itself",
+            hint="Set it in your own config.toml: "
+            "ragctl config set --user gateway.allowed_hosts HOST",
+        )
+    named = []
+    if settings.origin("ollama.url") == origin:
+        named.append(NamedHost(setting="ollama.url", url=normalise_host(settings.ollama.url)))
+    embedding = settings.embedding
+    if origin in {settings.origin(f"embedding.{name}") for name in ("url", "api_key_env")}:
+        url = normalise_host(embedding.url) if embedding.url else ""
+        gets_key = bool(embedding.api_key_env)
+        named.append(NamedHost(setting="embedding.url", url=url, gets_key=gets_key))
+    if settings.origin("embedding.fallback_urls") == origin:
+        named += [
+            NamedHost(
+                setting="embedding.fallback_urls",
+                url=normalise_host(url),
+                gets_key=bool(embedding.api_key_env),
+            )
+            for url in embedding.fallback_urls
+        ]
+    if settings.origin("routes") == origin:
+        named += [
+            NamedHost(
+                setting=f"route {route.name!r}",
+                url=route.url or normalise_host(settings.ollama.url),
+                gets_key=bool(route.api_key_env),
+            )
+            for route in settings.routes
+            if route.url or route.api_key_env
+        ]
+    require_allowed_hosts(named, settings.gateway.allowed_hosts, origin=origin)
+
+
+def _build(
+    values: Mapping[str, Any], origins: Mapping[str, str], routes: tuple[RouteSettings, ...]
+) -> Settings:
     sections: dict[str, Any] = {}
     for section, cls in SECTIONS.items():
         given = {
@@ -278,21 +372,24 @@ def _build(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
             if key.partition(".")[0] == section
         }
         sections[section] = cls(**given)
-    return Settings(**sections, origins=origins)
+    return Settings(**sections, routes=routes, origins=origins)
 
 
-def _file_values(settings_file: SettingsFile) -> dict[str, object]:
+def _document(settings_file: SettingsFile) -> dict[str, Any]:
     try:
-        document = tomllib.loads(settings_file.text)
+        return tomllib.loads(settings_file.text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(
             f"{settings_file.path} is not valid TOML: {error}",
             hint="Mend the line named above, or remove the file.",
         ) from error
+
+
+def _file_values(document: Mapping[str, Any], origin: str) -> dict[str, object]:
     values: dict[str, object] = {}
     for section, content in document.items():
         if section not in SECTIONS or not isinstance(content, dict):
-            raise _unknown(section, str(settings_file.path), SECTIONS)
+            raise _unknown(section, origin, SECTIONS)
         for name, value in content.items():
             values[f"{section}.{name}"] = value
     return values
@@ -335,6 +432,11 @@ def find_setting(key: str) -> KnownSetting:
 
 
 def _lookup(key: str, origin: str) -> KnownSetting:
+    if key.partition(".")[0] == "routes":
+        raise SettingsError(
+            f"routes cannot be set one by one ({origin})",
+            hint="Write [[routes]] tables into ragctl.toml or your own config.toml.",
+        )
     if key not in _KNOWN:
         raise _unknown(key, origin, _KNOWN)
     return _KNOWN[key]
@@ -370,7 +472,7 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
     if isinstance(value, str) and known.kind is str:
         return value.strip()
     if isinstance(value, str) and known.key.endswith("_seconds"):
-        value = _seconds(value)
+        value = seconds_of(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or known.kind is str:
         raise _refused(known, value, origin, f"must be {_kind_name(known)}")
     try:
@@ -385,15 +487,6 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
 
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
-_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-def _seconds(text: str) -> str | float:
-    """Return seconds for a number with a unit (``500ms``, ``30 s``, ``2min``), else the text."""
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in _SECONDS:
-        return text
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _texts(known: KnownSetting, value: object, origin: str) -> tuple[str, ...]:

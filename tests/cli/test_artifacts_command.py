@@ -131,7 +131,7 @@ def test_a_model_that_fails_leaves_the_prompt_it_failed_on(
     build: Path, ragctl: Program, ollama: OllamaServer
 ) -> None:
     ollama.on("/api/chat", Reply(status=500, document={"error": "out of memory"}))
-    assert ragctl("ask", "How?", "--artifacts", str(build)).code == 5
+    assert ragctl("ask", "How?", "--model", "llama3", "--artifacts", str(build)).code == 5
     assert "Question: How?" in (build / "prompt.txt").read_text()
     assert not (build / "answer.json").exists()
 

@@ -66,7 +66,7 @@ def test_the_users_own_file_is_another_place(ragctl: Program, tmp_path: Path) ->
         ("retrieval.k", "many", "whole number"),
         ("retrieval.k", "0", "at least 1"),
         ("generation.stall_seconds", "5 parsecs", "seconds"),
-        ("embedding.provider", "openai", "auto, ollama, local"),
+        ("embedding.provider", "oracle", "auto, ollama, local"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_and_nothing_written(

@@ -360,7 +360,11 @@ def test_a_documented_query_runs_on_the_tables(query: str, place: Place) -> None
     ],
 )
 def test_a_documented_settings_file_is_accepted(text: str) -> None:
-    read(flags={}, environ={}, files=(SettingsFile(path=Path("/x/ragctl.toml"), text=text),))
+    read(
+        flags={},
+        environ={},
+        files=(SettingsFile(path=Path("/x/config.toml"), text=text, is_own=True),),
+    )
 
 
 def test_a_script_leaves_out_what_cannot_run_and_checks_named_exit_codes() -> None:

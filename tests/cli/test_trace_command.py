@@ -115,7 +115,7 @@ def test_a_question_without_an_answer_is_recorded_with_how_far_it_came(
         ("/api/embed", broken, False),
     ):
         ollama.on(path, reply)
-        asked = ingested("ask", QUESTION)
+        asked = ingested("ask", QUESTION, "--model", "llama3")
         document = ingested("trace", "last", "--json", "--prompt").document
         assert document["question"] == QUESTION
         assert (document["prompt"] is not None) == came_to_a_prompt

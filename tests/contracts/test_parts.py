@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,8 +11,14 @@ import pytest
 
 from ragctl.db.database import Database
 from ragctl.files import find, read
+from ragctl.gateway.breaker import OwnBreakers
+from ragctl.gateway.deadline import Deadlines
+from ragctl.gateway.embedder import FallbackEmbedder
+from ragctl.gateway.generator import GatewayGenerator, Policy
+from ragctl.gateway.routes import Route
 from ragctl.models.local import LocalEmbedder, local_available
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder, OllamaGenerator
+from ragctl.models.openai import OpenAiClient, OpenAiEmbedder, OpenAiGenerator
 from ragctl.protocols import Chunker, Embedder, Generator
 from ragctl.records import EmbeddedChunk, Hit, Page, Prompt, Query
 from ragctl.stages.chunk.fixed import FixedChunker
@@ -21,6 +28,7 @@ from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.parse import parse
 from ragctl.stages.repetition import RepetitionGuard
 from tests.ollama_server import OllamaServer, chat
+from tests.openai_replies import CHAT, EMBEDDINGS, completion, openai_embeddings
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "src" / "ragctl" / "handbook"
 CHUNKERS: list[Chunker] = [
@@ -70,6 +78,16 @@ def _ollama_embedder(server: OllamaServer, _folder: Path) -> Embedder:
     return OllamaEmbedder(OllamaClient(server.url))
 
 
+def _openai_embedder(server: OllamaServer, _folder: Path) -> Embedder:
+    server.on(EMBEDDINGS, openai_embeddings)
+    return OpenAiEmbedder(OpenAiClient(server.url), model="nomic-embed-text-v1.5")
+
+
+def _fallback_embedder(server: OllamaServer, _folder: Path) -> Embedder:
+    down = OllamaEmbedder(OllamaClient("http://127.0.0.1:9"), retries=0)
+    return FallbackEmbedder([down, OllamaEmbedder(OllamaClient(server.url))])
+
+
 def _local_embedder(_server: OllamaServer, folder: Path) -> Embedder:
     if not local_available().usable:
         pytest.skip(local_available().reason)
@@ -77,7 +95,13 @@ def _local_embedder(_server: OllamaServer, folder: Path) -> Embedder:
 
 
 @pytest.mark.parametrize(
-    "make", [_ollama_embedder, pytest.param(_local_embedder, marks=pytest.mark.model)]
+    "make",
+    [
+        _ollama_embedder,
+        _openai_embedder,
+        _fallback_embedder,
+        pytest.param(_local_embedder, marks=pytest.mark.model),
+    ],
 )
 def test_an_embedder_gives_one_usable_vector_a_text_in_order(
     make: Callable[[OllamaServer, Path], Embedder],
@@ -123,11 +147,34 @@ def _ollama_generator(server: OllamaServer) -> Generator:
     return OllamaGenerator(OllamaClient(server.url), guard=RepetitionGuard)
 
 
+def _openai_generator(server: OllamaServer) -> Generator:
+    server.on(CHAT, completion("The lock opens ", "at six [1]."))
+    return OpenAiGenerator(OpenAiClient(server.url), guard=RepetitionGuard, model="m")
+
+
+def _gateway(server: OllamaServer) -> Generator:
+    writes = _openai_generator(server)
+    limits = Deadlines(connect_seconds=5, first_token_seconds=30, total_seconds=60)
+    route = Route(name=writes.name, key="k", deadlines=limits, make=lambda _limits: writes)
+    return GatewayGenerator(
+        [route],
+        policy=Policy(budget_seconds=60, retries=0),
+        breakers=OwnBreakers(clock=time.monotonic),
+        last_resort=None,
+        on_restart=lambda _reason: None,
+        clock=time.monotonic,
+        sleep=time.sleep,
+        chance=lambda: 0.0,
+    )
+
+
 def _extractive_generator(_server: OllamaServer) -> Generator:
     return ExtractiveGenerator()
 
 
-@pytest.mark.parametrize("make", [_ollama_generator, _extractive_generator])
+@pytest.mark.parametrize(
+    "make", [_ollama_generator, _openai_generator, _gateway, _extractive_generator]
+)
 def test_a_generator_hands_out_exactly_the_text_it_returns(
     make: Callable[[OllamaServer], Generator], ollama: OllamaServer
 ) -> None:

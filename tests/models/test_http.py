@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from ragctl.addresses import is_loopback, normalise_host, without_password
 from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable, SettingsError
 from ragctl.models.http import (
     ConnectionLost,
     HttpServer,
     TimedOut,
-    is_loopback,
-    normalise_host,
-    without_password,
 )
 from tests.ollama_server import OllamaServer, Reply
 

@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,11 +26,13 @@ from ragctl.errors import (
     EXIT_DONE,
     EXIT_INCOMPLETE,
     ContentError,
+    DatabaseError,
     DatabaseUnsuitable,
     RagctlError,
     UsageError,
 )
 from ragctl.freshness import changes_since
+from ragctl.gateway.generator import NO_ROUTE
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
 from ragctl.records import Answer, Asked, Calibration, Evidence, Prompt
@@ -188,7 +191,13 @@ def ask_and_show(
                 _show_looked_up(listed, output, root=root, as_json=as_json)
                 return EXIT_DONE
             search = wiring.make_search(settings, database, recorded=identity)
-            generator = wiring.make_generator(settings)
+            generator = wiring.make_generator(
+                settings,
+                database=database,
+                quotes_instead=True,
+                on_restart=_ignored if as_json else partial(_say_restart, output),
+                on_lost=partial(_say_alone, output),
+            )
             written = artifacts and beside(
                 artifacts,
                 search.retriever,
@@ -228,7 +237,8 @@ def ask_and_show(
         output.json(answer_document(found, include_prompt=with_prompt))
     else:
         _show(found, output, root=root, with_passages=with_passages)
-    return EXIT_INCOMPLETE if found.finish in ("torn", "repetition") else EXIT_DONE
+    failed = any(problem.code == NO_ROUTE for problem in found.problems)
+    return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
 
 def _looked_up(
@@ -313,6 +323,18 @@ def _remark_evidence(evidence: Evidence, output: Output) -> None:
     else:
         told = "Weak evidence"
     output.remark(f"{told} (probability of an answer {evidence.probability:.2f}).", style="yellow")
+
+
+def _say_restart(output: Output, reason: str) -> None:
+    """Part what was shown and broke off from the answer that is written anew below it."""
+    output.stream(f"\n\n--- {reason}. The answer is written anew: ---\n\n")
+
+
+def _say_alone(output: Output, error: DatabaseError) -> None:
+    reason = error.message
+    if isinstance(error, DatabaseUnsuitable):
+        reason = "breakers cannot be written with these rights"
+    output.remark(f"How the routes fare is not shared with other processes: {reason}.")
 
 
 def _show(found: Answer, output: Output, *, root: str | None, with_passages: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +15,11 @@ from tomlkit.items import Table as TomlTable
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.output import Output
+from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.db.connect import redacted
 from ragctl.errors import SettingsError, UsageError
+from ragctl.route_settings import RouteSettings
 from ragctl.settings import KnownSetting, Settings, SettingsFile, find_setting, known_settings, read
 from ragctl.site_guess import SiteGuess, guess_site
 
@@ -37,11 +39,15 @@ def config(ctx: typer.Context, json: options.Json = False, debug: options.Debug 
             {"key": known.key, "value": value, "origin": origin, "about": known.about}
             for known, value, origin in rows
         ]
-        output.json({"schema": "ragctl.config/1", "settings": listed})
+        document = {"schema": "ragctl.config/1", "settings": listed}
+        output.json({**document, "routes": [asdict(route) for route in settings.routes]})
         return
     table = new_table("setting", "value", "from", text_columns=(0, 1, 2))
     for known, value, origin in rows:
         table.add_row(known.key, _text(value), "" if origin == "default" else origin)
+    routes = [(f"routes[{n}]", _in_words(one)) for n, one in enumerate(settings.routes, start=1)]
+    for name, told in routes:
+        table.add_row(name, harmless(told), settings.origin("routes"))
     if output.fits(table):
         output.table(table)
         return
@@ -49,6 +55,9 @@ def config(ctx: typer.Context, json: options.Json = False, debug: options.Debug 
         output.line(f"{known.key} = {_text(value)}")
         if origin != "default":
             output.line(f"    from {origin}")
+    for name, told in routes:
+        output.line(f"{name} = {told}")
+        output.line(f"    from {settings.origin('routes')}")
 
 
 @app.command(epilog="Example: ragctl config get site.base_url")
@@ -92,7 +101,10 @@ def set_value(
         found = _from_folder(Path(value).expanduser(), path.parent)
     table[name] = list(found) if isinstance(found, tuple) else found
     text = tomlkit.dumps(document)
-    read(flags={}, environ={}, files=(SettingsFile(path=path, text=text),))
+    own = wiring.user_settings_path(os.environ)
+    others = [file for file in wiring.settings_files(os.environ, Path.cwd()) if file.is_own]
+    changed = SettingsFile(path=path, text=text, is_own=path == own)
+    read(flags={}, environ={}, files=(changed,) if changed.is_own else (changed, *others))
     _write(path, text)
     Output(environ=os.environ).line(f"{key} = {_text(found)} in {path}")
 
@@ -196,6 +208,16 @@ def _shown(settings: Settings, known: KnownSetting) -> object:
     if isinstance(value, tuple):
         return list(value)
     return redacted(value) if known.key.endswith(".url") else value
+
+
+def _in_words(route: RouteSettings) -> str:
+    """Return a route in one line: name, model, address, limits, and where its key comes from."""
+    limits = (route.connect_seconds, route.first_token_seconds, route.total_seconds)
+    key = f", key from {route.api_key_env}" if route.api_key_env else ""
+    return (
+        f"{route.name}: {route.provider}/{route.model}{f' at {route.url}' if route.url else ''}, "
+        f"seconds {' / '.join(f'{seconds:g}' for seconds in limits)}{key}"
+    )
 
 
 def _text(value: object) -> str:

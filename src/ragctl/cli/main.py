@@ -135,6 +135,12 @@ COMMANDS = (
         group="Operate",
     ),
     LazyCommand(
+        name="gateway",
+        module="ragctl.cli.gateway",
+        about="Show how the routes to an answer fare, try them, close their breakers.",
+        group="Operate",
+    ),
+    LazyCommand(
         name="sites",
         module="ragctl.cli.sites",
         about="List the sites on the embedded server, or remove one.",

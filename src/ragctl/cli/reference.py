@@ -11,7 +11,9 @@ import inspect
 import typing
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any
 
 import click
 import typer
@@ -19,6 +21,7 @@ from typer.models import ArgumentInfo
 
 from ragctl.cli.demo import handbook
 from ragctl.cli.main import app
+from ragctl.route_settings import RouteSettings
 from ragctl.settings import ENVIRONMENT_ALIASES, KnownSetting, known_settings
 
 COMMANDS_PAGE = Path("operate/06-commands.md")
@@ -76,6 +79,16 @@ def settings_tables() -> str:
             *(_setting_row(known) for known in settings),
             "",
         ]
+    parts += [
+        "### Route settings",
+        "",
+        "Each table `[[routes]]` of a settings file holds these keys:",
+        "",
+        "| Key | Default | Meaning |",
+        "|---|---|---|",
+        *(_route_row(declared) for declared in fields(RouteSettings)),
+        "",
+    ]
     return "\n".join([*parts, END])
 
 
@@ -239,6 +252,13 @@ def _setting_row(known: KnownSetting) -> str:
     facts = [_escaped(known.about), *_limits(known)]
     facts += [f"also the variable `{name}`" for name in variables]
     return f"| `{known.key}` | {default} | {'; '.join(facts)} |"
+
+
+def _route_row(declared: Field[Any]) -> str:
+    default = declared.default
+    shown = "empty" if default in ("", None) else f"`{default}`"
+    shown = f"{default:g}" if isinstance(default, float) else shown
+    return f"| `{declared.name}` | {shown} | {_escaped(declared.metadata['about'])} |"
 
 
 def _limits(known: KnownSetting) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from ragctl.db.breakers import StoredBreakers
 from ragctl.db.calibrations import Calibrations
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
@@ -47,6 +48,7 @@ class Database:
         self.calibrations = Calibrations(connection)
         self.evaluations = Evaluations(connection, url)
         self.vector_index = VectorIndex(connection, url)
+        self.breakers = StoredBreakers(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:

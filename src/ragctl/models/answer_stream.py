@@ -113,7 +113,9 @@ class StreamedAnswer:
     def draft(self, route: str) -> Draft:
         """Return the finished draft; raises ModelReplyError where there is no text."""
         if not self._started or self.finish is None:
-            raise ModelReplyError("the model returned no text", hint="Ask again or change model.")
+            raise ModelReplyError(
+                "the model returned no text", hint="Ask again or change model.", outcome="no text"
+            )
         ending = self._ending or Ending(finish=self.finish)
         return Draft(
             text="".join(self._parts)[: self._keep],

@@ -1,4 +1,4 @@
-"""What every HTTP provider shares: addresses, proxies, deadlines, and errors that say what to do.
+"""What every HTTP provider shares: proxies, deadlines, and errors that say what to do.
 
 Rules of this module:
 
@@ -12,16 +12,16 @@ Rules of this module:
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,22 +29,24 @@ import requests
 from requests.utils import get_environ_proxies, select_proxy
 from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 
-from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable, SettingsError
+from ragctl.addresses import is_loopback, without_password
+from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable
 
-DEFAULT_PORT: Final = 11434
+GRACE_SECONDS: Final = 0.1  # the socket's own limits come first: they know what was late
 READ_BYTES: Final = 65_536
 LARGEST_REPLY_BYTES: Final = 256 * 1024 * 1024
-_SCHEME_PORTS: Final = {"http": 80, "https": 443}
-_HOST_NAME: Final = re.compile(r"[\w.-]+")
-_USER_AND_PASSWORD: Final = re.compile(r"[^\s/@]*:[^\s/@]*@")
 
 
 class ConnectionLost(ModelUnreachable):
     """A connection that stood broke off; the same request may pass the next time."""
 
+    usual_outcome = "connection lost"
+
 
 class TimedOut(ModelUnreachable):
     """A time limit passed before the server had answered."""
+
+    usual_outcome = "timeout"
 
 
 class ServerBusy(ModelUnreachable):
@@ -53,85 +55,6 @@ class ServerBusy(ModelUnreachable):
 
 class ServerFaultError(ModelReplyError):
     """The server failed inside (500) without saying that the request was at fault; it may clear."""
-
-
-def normalise_host(value: str) -> str:
-    """Return the address that a value of ``OLLAMA_HOST`` stands for, without a final slash.
-
-    Understands what Ollama itself does: ``host``, ``host:port``, ``:port``, addresses of either
-    family, ``http(s)://`` with their own default ports (80 and 443, otherwise 11434), a path, and
-    quotes or blanks around it. The addresses that a server listens on (``0.0.0.0``, ``::``)
-    become the loopback address of the same family. Raises
-    :class:`~ragctl.errors.SettingsError` for anything else.
-    """
-    text = value.strip().strip("\"'").strip()
-    scheme, separator, rest = text.partition("://")
-    default_port = _SCHEME_PORTS.get(scheme.lower()) if separator else DEFAULT_PORT
-    if not separator:
-        scheme, rest = "http", text
-    authority, _, path = rest.partition("/")
-    user, at, place = authority.rpartition("@")
-    if default_port is None or re.search(r"[\s?#\\]", rest):
-        raise _malformed(value)
-    try:
-        host, port = _host_and_port(place, default_port)
-    except ValueError as error:
-        raise _malformed(value) from error
-    path = path.rstrip("/")
-    return f"{scheme.lower()}://{user}{at}{host}:{port}" + (f"/{path}" if path else "")
-
-
-def _malformed(value: str) -> SettingsError:
-    shown = _USER_AND_PASSWORD.sub("", value)
-    return SettingsError(
-        f"{shown!r} is not the address of a model server",
-        hint="Write it as host:port or http://host:port, for example "
-        "OLLAMA_HOST=http://127.0.0.1:11434",
-    )
-
-
-def _host_and_port(place: str, default_port: int) -> tuple[str, int]:
-    """Split ``host:port``; IPv6 addresses come back in brackets. Raises ValueError."""
-    if place.startswith("["):
-        host, closed, rest = place[1:].partition("]")
-        if not closed or (rest and not rest.startswith(":")):
-            raise ValueError(place)
-        port_text, host = rest[1:], _ipv6(host)
-    elif place.count(":") > 1:
-        port_text, host = "", _ipv6(place)
-    else:
-        host, _, port_text = place.partition(":")
-        if host and not _HOST_NAME.fullmatch(host):
-            raise ValueError(host)
-        host = "127.0.0.1" if host in ("", "0.0.0.0") else host
-    if not port_text:
-        return host, default_port
-    if not (port_text.isascii() and port_text.isdigit()) or not 0 < int(port_text) < 65_536:
-        raise ValueError(port_text)
-    return host, int(port_text)
-
-
-def _ipv6(text: str) -> str:
-    address = ipaddress.IPv6Address(text)
-    return "[::1]" if address == ipaddress.IPv6Address("::") else f"[{text}]"
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is this machine's own: 127.0.0.0/8, ``::1``, ``localhost`` and below."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return address.is_loopback or (mapped is not None and mapped.is_loopback)
-
-
-def without_password(url: str) -> str:
-    """Return the address as it may be shown: without user name and password."""
-    return re.sub(r"(?<=//)[^/]*@", "", url) if "//" in url else url.rpartition("@")[2]
 
 
 def open_session(url: str) -> requests.Session:
@@ -159,11 +82,12 @@ def proxy_in_use(url: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A whole reply: its status, and its body as bytes."""
+    """A whole reply: its status, its body as bytes, and when to come back if it says so."""
 
     url: str
     status: int
     body: bytes
+    retry_after_seconds: float | None = None
 
     def json_object(self) -> dict[str, object]:
         """Return the body as a JSON object; raises ModelReplyError for anything else."""
@@ -188,7 +112,12 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def json_object(data: bytes, *, source: str) -> dict[str, object]:
+def json_object(
+    data: bytes,
+    *,
+    source: str,
+    hint: str = "Is this the address of a model server? Check OLLAMA_HOST.",
+) -> dict[str, object]:
     """Parse one JSON object; raises ModelReplyError that quotes the start of what came."""
     text = data.decode("utf-8", "replace")
     try:
@@ -196,11 +125,20 @@ def json_object(data: bytes, *, source: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         raise ModelReplyError(
             f"{source} sent something that is not JSON: {one_line(text[:120])!r}",
-            hint="Is this the address of a model server? Check OLLAMA_HOST.",
+            hint=hint,
+            outcome="garbage",
         ) from error
     if not isinstance(document, dict):
-        raise ModelReplyError(f"{source} sent JSON that is no object: {one_line(text[:120])!r}")
+        raise ModelReplyError(
+            f"{source} sent JSON that is no object: {one_line(text[:120])!r}", outcome="garbage"
+        )
     return document
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a reply asks to wait, ``None`` where it gives none or a date."""
+    told = headers.get("Retry-After", "").strip()
+    return float(told) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", told) else None
 
 
 class ByteStream:
@@ -208,6 +146,7 @@ class ByteStream:
 
     def __init__(self, response: requests.Response, failed: Callable[..., ModelError]) -> None:
         self.status = response.status_code
+        self.retry_after_seconds = retry_after(response.headers)
         self._failed = failed
         self._socket = _socket_of(response)
         read1 = getattr(response.raw, "read1", None)
@@ -244,7 +183,8 @@ def _socket_of(response: requests.Response) -> socket.socket | None:
 class HttpServer:
     """A model server at an address: one session a thread, limits, and errors translated.
 
-    ``server`` is its name in messages; ``hint`` what to do when it cannot be reached.
+    ``server`` is its name in messages; ``hint`` what to do when it cannot be reached. ``key`` is
+    sent as a bearer token and taken out of whatever the server says (:meth:`without_key`).
     """
 
     def __init__(
@@ -254,6 +194,7 @@ class HttpServer:
         connect_seconds: float,
         server: str,
         hint: str,
+        key: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.url = url.rstrip("/")
@@ -261,6 +202,7 @@ class HttpServer:
         self.server = server
         self._connect_seconds = connect_seconds
         self._hint = hint
+        self._key = key
         self._clock = clock
         self._local = threading.local()
 
@@ -277,7 +219,8 @@ class HttpServer:
             while True:
                 left = timeout_seconds - (self._clock() - start)
                 if left <= 0:
-                    raise self.timed_out(f"took longer than {timeout_seconds:g} s")
+                    what = f"took longer than {timeout_seconds:g} s"
+                    raise self.timed_out(what, outcome="timeout (total)")
                 part = stream.read(timeout_seconds=left)
                 size += len(part)
                 if size > LARGEST_REPLY_BYTES:
@@ -286,7 +229,12 @@ class HttpServer:
                     break
                 parts.append(part)
         url = f"{self.shown_url}{path}"
-        return Reply(url=url, status=response.status_code, body=b"".join(parts))
+        return Reply(
+            url=url,
+            status=response.status_code,
+            body=self.without_key(b"".join(parts)),
+            retry_after_seconds=retry_after(response.headers),
+        )
 
     @contextmanager
     def stream(self, path: str, *, body: object, first_byte_seconds: float) -> Iterator[ByteStream]:
@@ -296,14 +244,19 @@ class HttpServer:
         has left. It is a fresh one: an idle one may have been dropped.
         """
         with (
-            open_session(self.url) as session,
-            self._open("POST", path, body, first_byte_seconds, session) as response,
+            self._new_session() as session,
+            self._opened(path, body, first_byte_seconds, session) as response,
         ):
             yield ByteStream(response, self._failure)
 
-    def timed_out(self, what: str) -> TimedOut:
+    def without_key(self, data: bytes) -> bytes:
+        """Return what a server sent without the key, should it repeat it."""
+        return data.replace(self._key.encode(), b"***") if self._key else data
+
+    def timed_out(self, what: str, *, outcome: str = "") -> TimedOut:
         """Return the error for a limit that passed; ``what`` completes "server at URL ..."."""
-        return TimedOut(f"{self.server} at {self.shown_url} {what}", hint=self._hint)
+        message = f"{self.server} at {self.shown_url} {what}"
+        return TimedOut(message, hint=self._hint, outcome=outcome)
 
     def refusal(self, reply: Reply) -> ModelError:
         """Return the error for a status other than 200 that means nothing special."""
@@ -311,20 +264,78 @@ class HttpServer:
         proxy = proxy_in_use(self.url)
         through = f" (through {proxy})" if proxy else ""
         message = f"{reply.url} answered {reply.status}{through}{said}"
+        outcome = f"http {reply.status}"
         if reply.status in (429, 502, 503, 504):
-            return ServerBusy(message, hint="The server is busy or starting; try again.")
+            return ServerBusy(
+                message,
+                hint="The server is busy or starting; try again.",
+                outcome=outcome,
+                may_clear=True,
+                retry_after_seconds=reply.retry_after_seconds,
+            )
         if reply.status == 500:
-            return ServerFaultError(message, hint=f"See the log of {self.server}.")
-        return ModelReplyError(message, hint=f"Is this the address of {self.server}?")
+            hint = f"See the log of {self.server}."
+            return ServerFaultError(message, hint=hint, outcome=outcome)
+        hint = f"Is this the address of {self.server}?"
+        return ModelReplyError(message, hint=hint, outcome=outcome)
 
     def _session(self) -> requests.Session:
         session = getattr(self._local, "session", None)
         if not isinstance(session, requests.Session):
-            session = self._local.session = open_session(self.url)
+            session = self._local.session = self._new_session()
         return session
 
+    def _new_session(self) -> requests.Session:
+        session = open_session(self.url)
+        if self._key:
+            session.auth = _Bearer(self._key)  # a header alone would give way to ~/.netrc
+        return session
+
+    def _opened(
+        self, path: str, body: object, seconds: float, session: requests.Session
+    ) -> requests.Response:
+        """Open a stream within its time, whatever takes it.
+
+        The socket's own limits bound neither the look-up of a name nor a name with many dead
+        addresses nor a head that comes byte by byte: so a thread waits for the reply, and is left
+        behind where it waits for too long.
+        """
+        late, begun = "timeout (first token)", SimpleQueue[requests.Response | ModelError]()
+        is_left = threading.Event()
+
+        def open_it() -> None:
+            try:
+                response = self._open("POST", path, body, seconds, session, late=late)
+            except ModelError as error:
+                begun.put(error)
+                return
+            begun.put(response)
+            if is_left.is_set():
+                response.close()
+
+        threading.Thread(target=open_it, daemon=True).start()
+        limit = min(self._connect_seconds, seconds) + seconds
+        try:
+            found = begun.get(timeout=limit + GRACE_SECONDS)
+        except Empty as error:
+            is_left.set()
+            raise self.timed_out(f"sent no reply within {limit:.3g} s", outcome=late) from error
+        except BaseException:
+            is_left.set()
+            raise
+        if isinstance(found, ModelError):
+            raise found
+        return found
+
     def _open(
-        self, method: str, path: str, body: object, seconds: float, session: requests.Session
+        self,
+        method: str,
+        path: str,
+        body: object,
+        seconds: float,
+        session: requests.Session,
+        *,
+        late: str = "timeout (total)",
     ) -> requests.Response:
         try:
             return session.request(
@@ -336,9 +347,11 @@ class HttpServer:
                 timeout=(min(self._connect_seconds, seconds), seconds),
             )
         except (requests.RequestException, OSError, ValueError) as error:
-            raise self._failure(error, seconds) from error
+            raise self._failure(error, seconds, late=late) from error
 
-    def _failure(self, error: Exception, seconds: float) -> ModelError:
+    def _failure(
+        self, error: Exception, seconds: float, *, late: str = "timeout (total)"
+    ) -> ModelError:
         """Translate what requests raises; the caller chains the original."""
         place = f"{self.server} at {self.shown_url}"
         proxy = proxy_in_use(self.url)
@@ -346,21 +359,38 @@ class HttpServer:
             return ModelUnreachable(
                 f"cannot reach {self.shown_url} through the proxy of {proxy}",
                 hint=f"Correct the variable, or add {urlsplit(self.url).hostname} to NO_PROXY.",
+                outcome="proxy unreachable",
             )
         if isinstance(error, requests.ConnectTimeout):
-            return TimedOut(f"{place} cannot be reached: connecting timed out", hint=self._hint)
+            what = "cannot be reached: connecting timed out"
+            return self.timed_out(what, outcome="timeout (connect)")
         if isinstance(error, requests.Timeout | TimeoutError) or "timed out" in str(error).lower():
-            return self.timed_out(f"was silent for {seconds:.3g} s")
+            return self.timed_out(f"was silent for {seconds:.3g} s", outcome=late)
         if isinstance(error, requests.exceptions.SSLError):
             return ModelUnreachable(
                 f"{place} failed the TLS handshake: {one_line(str(error))}",
                 hint="Check http:// against https:// and the server's certificate.",
+                outcome="tls failed",
             )
         if _is_refused(error):
-            return ModelUnreachable(f"no answer from {place}", hint=self._hint)
+            message = f"no answer from {place}"
+            outcome = "connection refused"
+            return ModelUnreachable(message, hint=self._hint, outcome=outcome, may_clear=True)
         if isinstance(error, requests.ConnectionError | ProtocolError | ConnectionError):
-            return ConnectionLost(f"the connection to {place} was lost", hint=self._hint)
+            message = f"the connection to {place} was lost"
+            return ConnectionLost(message, hint=self._hint, may_clear=True)
         return ModelUnreachable(f"cannot call {place}: {type(error).__name__}", hint=self._hint)
+
+
+class _Bearer(requests.auth.AuthBase):
+    """Puts a key into the request's header."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        return request
 
 
 def _is_proxy_failure(error: Exception) -> bool:
@@ -379,3 +409,24 @@ def _is_refused(error: Exception) -> bool:
     return any(
         isinstance(getattr(inner, "reason", inner), NewConnectionError) for inner in error.args
     )
+
+
+def time_to_connect(url: str, *, seconds: float, clock: Callable[[], float]) -> float | None:
+    """Open a connection and close it; return the milliseconds, ``None`` where a proxy is used.
+
+    Raises :class:`~ragctl.errors.ModelUnreachable` where none can be made in time.
+    """
+    if proxy_in_use(url):
+        return None
+    parts, began = urlsplit(url), clock()
+    shown = without_password(url)
+    try:
+        place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+        socket.create_connection(place, timeout=seconds).close()
+    except TimeoutError as error:
+        message = f"{shown} cannot be reached: connecting timed out"
+        raise TimedOut(message, outcome="timeout (connect)") from error
+    except OSError as error:
+        message = f"no answer from {shown}: {error.strerror or error}"
+        raise ModelUnreachable(message, outcome="connection refused", may_clear=True) from error
+    return (clock() - began) * 1000

@@ -16,9 +16,9 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from ragctl.addresses import is_loopback, normalise_host, without_password
 from ragctl.errors import EmbeddingRefused, ModelError, ModelMissing, ModelReplyError
 from ragctl.models.answer_stream import (
-    LONGEST_LINE_BYTES,
     Ending,
     Guard,
     StreamedAnswer,
@@ -32,13 +32,10 @@ from ragctl.models.http import (
     Reply,
     ServerBusy,
     ServerFaultError,
-    TimedOut,
-    is_loopback,
     json_object,
-    normalise_host,
     one_line,
-    without_password,
 )
+from ragctl.models.pacing import Limits, Pace
 from ragctl.records import DIMENSIONS, Draft, EmbeddingIdentity, Prompt, Purpose, Vector
 
 _TOO_LONG: Final = re.compile(
@@ -56,7 +53,12 @@ class OllamaClient:
     """An Ollama server: its address in any form of ``OLLAMA_HOST``, and what it holds."""
 
     def __init__(
-        self, url: str, *, connect_seconds: float = 3.0, timeout_seconds: float = 10.0
+        self,
+        url: str,
+        *,
+        connect_seconds: float = 3.0,
+        timeout_seconds: float = 10.0,
+        key: str = "",
     ) -> None:
         address = normalise_host(url)
         shown = without_password(address)
@@ -66,7 +68,7 @@ class OllamaClient:
             else f"Check OLLAMA_HOST={shown} with: curl {shown}/api/version"
         )
         self.server = HttpServer(
-            address, connect_seconds=connect_seconds, server="Ollama", hint=hint
+            address, connect_seconds=connect_seconds, server="Ollama", hint=hint, key=key
         )
         self._timeout_seconds = timeout_seconds
 
@@ -279,9 +281,11 @@ class OllamaGenerator:
             "num_predict": num_predict,
         }
         self._token_limit = num_predict if num_predict > 0 else num_ctx
-        self._first_token_seconds = first_token_seconds
-        self._stall_seconds = stall_seconds
-        self._total_seconds = total_seconds
+        self._limits = Limits(
+            first_token_seconds=first_token_seconds,
+            stall_seconds=stall_seconds,
+            total_seconds=total_seconds,
+        )
         self._clock = clock
 
     @property
@@ -297,69 +301,42 @@ class OllamaGenerator:
         U+FFFD.
         """
         answer = StreamedAnswer(self._guard(), on_text, token_limit=self._token_limit)
-        start = self._clock()
+        pace = Pace(self._client.server, self._limits, clock=self._clock)
         body = {
             "model": self._model,
             "messages": [{"role": "user", "content": prompt.text}],
             "stream": True,
             "options": self._options,
         }
-        first = min(self._first_token_seconds, self._total_seconds)
         try:
             with self._client.server.stream(
-                "/api/chat", body=body, first_byte_seconds=first
+                "/api/chat", body=body, first_byte_seconds=pace.first_byte_seconds
             ) as stream:
-                self._refuse_other_status(stream, start)
-                for line in lines_of(self._packets(stream, start)):
+                for line in lines_of(self._packets(stream, pace)):
                     document = self._parsed(line)
                     answer.take(_piece(document), _ending(document))
                     if answer.finish is not None:
                         break
                 else:
-                    raise ModelReplyError("the answer ended early: the server closed the stream")
+                    said = "the answer ended early: the server closed the stream"
+                    raise ModelReplyError(said, outcome="ended early")
         except ModelError as error:
             answer.tear(error)
         return answer.draft(self.name)
 
-    def _packets(self, stream: ByteStream, start: float) -> Iterator[bytes]:
-        """Yield bytes as they come, within the three limits."""
-        end = start + self._total_seconds
-        late = start + self._first_token_seconds
-        said = f"sent no text within {self._first_token_seconds:g} s"
-        while True:
-            limit, what = min(
-                (late, said), (end, f"had not finished after {self._total_seconds:g} s")
-            )
-            left = limit - self._clock()
-            try:
-                packet = stream.read(timeout_seconds=left) if left > 0 else None
-            except TimedOut:
-                packet = None
-            if packet is None:
-                raise self._client.server.timed_out(what)
-            if not packet:
-                return
-            if packet.strip() or said.startswith("was silent"):
-                late = self._clock() + self._stall_seconds
-                said = f"was silent for {self._stall_seconds:g} s"
+    def _packets(self, stream: ByteStream, pace: Pace) -> Iterator[bytes]:
+        if stream.status != 200:
+            raise self._client.refusal(pace.whole(stream, "/api/chat"), model=self._model)
+        for packet in pace.packets(stream):
+            pace.has_begun = pace.has_begun or bool(packet.strip())  # every line is a token
             yield packet
 
-    def _refuse_other_status(self, stream: ByteStream, start: float) -> None:
-        if stream.status == 200:
-            return
-        body = b""
-        for packet in self._packets(stream, start):
-            body += packet
-            if len(body) > LONGEST_LINE_BYTES:
-                break
-        url = f"{self._client.server.shown_url}/api/chat"
-        reply = Reply(url=url, status=stream.status, body=body)
-        raise self._client.refusal(reply, model=self._model)
-
     def _parsed(self, line: bytes) -> dict[str, object]:
+        line = self._client.server.without_key(line)
         document = json_object(line, source=self.name)
         if "error" in document:
-            raise ModelReplyError(f"{self.name} reports: {one_line(str(document['error']))}")
+            said = one_line(str(document["error"]))
+            raise ModelReplyError(f"{self.name} reports: {said}", outcome="error reported")
         return document
 
 

@@ -13,6 +13,7 @@ from ragctl.wiring.databases import (
     remove_site,
     restore_site,
 )
+from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
 from ragctl.wiring.models import (
     Chosen,
     make_embedder,
@@ -56,6 +57,7 @@ __all__ = [
     "embedded_server",
     "link_style",
     "list_sites",
+    "listed_routes",
     "load_settings",
     "make_chunker",
     "make_coverage",
@@ -65,6 +67,7 @@ __all__ = [
     "make_parser",
     "make_rankings",
     "make_retriever",
+    "make_routes",
     "make_search",
     "make_term_shares",
     "migrate_database",
@@ -79,5 +82,6 @@ __all__ = [
     "restore_site",
     "server_facts",
     "settings_files",
+    "try_routes",
     "user_settings_path",
 ]

@@ -6,17 +6,18 @@ loading one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ragctl.errors import IndexMismatch, ModelError, ModelMissing
+from ragctl.errors import DatabaseError, IndexMismatch, ModelError, ModelMissing
 from ragctl.protocols import Embedder, Generator
 from ragctl.records import IndexIdentity
 from ragctl.settings import Settings
 from ragctl.wiring.places import data_directory
 
 if TYPE_CHECKING:
+    from ragctl.db.database import Database
     from ragctl.models.ollama import OllamaClient
 
 DEFAULT_OLLAMA_MODEL = "nomic-embed-text"
@@ -74,15 +75,34 @@ def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
 
 
 def _embedder(settings: Settings, provider: str, model: str) -> Embedder:
-    if provider == "ollama":
-        from ragctl.models.ollama import OllamaEmbedder
+    if provider == "local":
+        return _local_embedder(settings, model)
+    if provider == "openai":
+        from ragctl.wiring.openai import openai_embedders
 
-        return OllamaEmbedder(
-            make_ollama(settings),
-            model=model or DEFAULT_OLLAMA_MODEL,
-            timeout_seconds=settings.embedding.timeout_seconds,
-        )
-    return _local_embedder(settings, model)
+        return _with_fallbacks(openai_embedders(settings, model))
+    return _with_fallbacks(_ollama_embedders(settings, model or DEFAULT_OLLAMA_MODEL))
+
+
+def _with_fallbacks(embedders: Sequence[Embedder]) -> Embedder:
+    from ragctl.gateway.embedder import FallbackEmbedder
+
+    return embedders[0] if len(embedders) == 1 else FallbackEmbedder(embedders)
+
+
+def _ollama_embedders(settings: Settings, model: str) -> list[Embedder]:
+    from ragctl.models.ollama import OllamaClient, OllamaEmbedder
+
+    connect_seconds = settings.ollama.connect_seconds
+    others = [
+        OllamaClient(url, connect_seconds=connect_seconds)
+        for url in settings.embedding.fallback_urls
+    ]
+    timeout_seconds = settings.embedding.timeout_seconds
+    return [
+        OllamaEmbedder(client, model=model, timeout_seconds=timeout_seconds)
+        for client in (make_ollama(settings), *others)
+    ]
 
 
 def _local_embedder(settings: Settings, model: str) -> Embedder:
@@ -177,13 +197,25 @@ def require_embedding_model(
         )
 
 
-def make_generator(settings: Settings) -> Chosen[Generator]:
+def make_generator(
+    settings: Settings,
+    *,
+    database: Database | None = None,
+    quotes_instead: bool = False,
+    on_restart: Callable[[str], None] = lambda _reason: None,
+    on_lost: Callable[[DatabaseError], None] = lambda _error: None,
+) -> Chosen[Generator]:
     """Return who writes the answer.
 
-    ``auto`` takes Ollama if it answers and has the model, else sentences of the passages. Asked
-    for by name, Ollama must have the model: :class:`~ragctl.errors.ModelMissing`.
+    ``auto`` takes the routes of the settings, in order; without any, Ollama if it answers and has
+    the model, else sentences of the passages. Asked for by name, Ollama must have the model:
+    :class:`~ragctl.errors.ModelMissing`. With ``quotes_instead`` the passages are quoted where
+    every route failed; without, that is an error. The breakers are those of ``database``, and
+    ``on_lost`` is told once where they cannot be used; ``on_restart`` is that of
+    :class:`~ragctl.gateway.generator.GatewayGenerator`.
     """
     from ragctl.stages.generate import ExtractiveGenerator
+    from ragctl.wiring.gateway import implied_route, make_gateway, make_routes
 
     provider, model = settings.generation.provider, settings.generation.model
     if provider == "extractive":
@@ -192,39 +224,45 @@ def make_generator(settings: Settings) -> Chosen[Generator]:
             remark="No model wrote this answer: it quotes the passages.",
             reason="the setting generation.provider says so",
         )
+    if not settings.routes or provider != "auto":
+        missing = _missing_from_ollama(settings, model)
+        if provider == "ollama":
+            if missing is not None:
+                raise missing
+            (route,) = make_routes(replace(settings, routes=(implied_route(settings),)))
+            return Chosen(part=route.make(route.deadlines), remark=_set_aside(settings))
+        if missing is not None:
+            return Chosen(
+                part=ExtractiveGenerator(),
+                remark=f"No model wrote this answer, it quotes the passages: {missing.message} "
+                f"({missing.hint}).",
+                reason=missing.message,
+            )
+    gateway = make_gateway(
+        settings,
+        database=database,
+        last_resort=ExtractiveGenerator() if quotes_instead else None,
+        on_restart=on_restart,
+        on_lost=on_lost,
+    )
+    return Chosen(part=gateway)
+
+
+def _missing_from_ollama(settings: Settings, model: str) -> ModelError | None:
+    """Return why Ollama cannot write with a model, ``None`` where it can."""
     try:
-        client = make_ollama(settings)
-        has_model = model.removesuffix(":latest") in client.models()
-        missing: ModelError = ModelMissing(
-            f"Ollama at {settings.ollama.url} does not have the model {model}",
-            hint=f"ollama pull {model}",
-        )
+        if model.removesuffix(":latest") in make_ollama(settings).models():
+            return None
     except ModelError as error:
-        has_model, missing = False, error
-    if has_model:
-        return Chosen(part=_ollama_generator(client, settings))
-    if provider == "ollama":
-        raise missing
-    return Chosen(
-        part=ExtractiveGenerator(),
-        remark=f"No model wrote this answer, it quotes the passages: {missing.message} "
-        f"({missing.hint}).",
-        reason=missing.message,
+        return error
+    return ModelMissing(
+        f"Ollama at {settings.ollama.url} does not have the model {model}",
+        hint=f"ollama pull {model}",
     )
 
 
-def _ollama_generator(client: OllamaClient, settings: Settings) -> Generator:
-    from ragctl.models.ollama import OllamaGenerator
-    from ragctl.stages.repetition import RepetitionGuard
-
-    generation = settings.generation
-    return OllamaGenerator(
-        client,
-        guard=RepetitionGuard,
-        model=generation.model,
-        num_ctx=generation.num_ctx,
-        num_predict=generation.num_predict,
-        first_token_seconds=generation.first_token_seconds,
-        stall_seconds=generation.stall_seconds,
-        total_seconds=generation.total_seconds,
-    )
+def _set_aside(settings: Settings) -> str:
+    origin = settings.origin("generation.provider")
+    if not settings.routes or origin == "flag":
+        return ""
+    return f"The routes are not used: generation.provider is ollama ({origin})."

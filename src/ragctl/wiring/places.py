@@ -38,7 +38,7 @@ def settings_files(environ: Mapping[str, str], folder: Path) -> tuple[SettingsFi
     )
     own = user_settings_path(environ)
     paths = [path for path in (nearest, own) if path is not None and path.is_file()]
-    return tuple(SettingsFile(path=path, text=_text_of(path)) for path in paths)
+    return tuple(SettingsFile(path=path, text=_text_of(path), is_own=path == own) for path in paths)
 
 
 def user_settings_path(environ: Mapping[str, str]) -> Path | None:
