@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import psycopg
 from psycopg.rows import class_row
 
 from ragctl.db.connect import Connection
@@ -19,10 +20,16 @@ class Calibrations:
         self._connection = connection
 
     def of(self, embedding_model: str) -> Calibration | None:
-        """Return the calibration that was stored for a model, ``None`` where none was."""
-        with self._connection.cursor(row_factory=class_row(Calibration)) as cursor:
-            values = {"embedding_model": embedding_model}
-            return cursor.execute(statement("calibrations/select"), values).fetchone()
+        """Return the calibration that was stored for a model, ``None`` where none was.
+
+        A role that may not read them, for its grants are older, gets ``None``.
+        """
+        values = {"embedding_model": embedding_model}
+        try:
+            with self._connection.cursor(row_factory=class_row(Calibration)) as cursor:
+                return cursor.execute(statement("calibrations/select"), values).fetchone()
+        except psycopg.errors.InsufficientPrivilege:
+            return None
 
     def store(self, calibration: Calibration, *, figures: Mapping[str, object]) -> None:
         """Keep a calibration and what it was measured at, in the place of an earlier one."""

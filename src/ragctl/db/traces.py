@@ -61,8 +61,14 @@ class Traces:
             return cursor.execute(statement("traces/questions"), {"at_most": at_most}).fetchall()
 
     def token_ratio(self) -> float:
-        """Return how many tokens servers count for one of ours, at most and at least 1."""
-        row = self._connection.execute(statement("traces/token_ratio")).fetchone()
+        """Return how many tokens servers count for one of ours, at most and at least 1.
+
+        A role that may not read traces gets 1.
+        """
+        try:
+            row = self._connection.execute(statement("traces/token_ratio")).fetchone()
+        except psycopg.errors.InsufficientPrivilege:
+            return 1.0
         return max(1.0, float(row[0])) if row and row[0] is not None else 1.0
 
     def _select(self, prefix: str | None, at_most: int) -> list[Trace]:
