@@ -63,11 +63,15 @@ class Traces:
     def token_ratio(self) -> float:
         """Return how many tokens servers count for one of ours, at most and at least 1.
 
-        A role that may not read traces gets 1.
+        Where traces cannot be read, or not at once, it is 1: an answer must not wait for that.
         """
         try:
-            row = self._connection.execute(statement("traces/token_ratio")).fetchone()
-        except psycopg.errors.InsufficientPrivilege:
+            with self._connection.transaction():
+                self._connection.execute(statement("traces/limits"))
+                row = self._connection.execute(statement("traces/token_ratio")).fetchone()
+        except psycopg.DatabaseError:
+            if self._connection.closed:
+                raise
             return 1.0
         return max(1.0, float(row[0])) if row and row[0] is not None else 1.0
 
