@@ -17,7 +17,7 @@ from ragctl.records import Chunk, Citation, Claim, Draft, Hit, Page, Prompt
 from ragctl.stages.check import find_problems, with_support
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.claims import better_passage, check_claims, is_unfounded, statements_of
-from ragctl.stages.generate import extract
+from ragctl.stages.extract import extract
 from ragctl.stages.parse import MarkdownParser
 
 LABELLED = Path(__file__).parent.parent / "data" / "claims.jsonl"

@@ -6,7 +6,8 @@ import pytest
 
 from ragctl.errors import ModelReplyError
 from ragctl.records import Hit, Prompt
-from ragctl.stages.generate import ExtractiveGenerator, extract
+from ragctl.stages.extract import extract
+from ragctl.stages.generate import ExtractiveGenerator
 
 
 def hit(n: int, body: str, *, section: str | None = None, score: float = 0.8) -> Hit:

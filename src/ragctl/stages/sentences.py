@@ -1,10 +1,9 @@
-"""From a passage's markdown to sentences that can be quoted, and to the stems of their words."""
+"""Sentences that can be quoted, taken from markdown, and the stems of their words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -50,53 +49,14 @@ _NOISE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """A sentence of a passage: its words' stems, and its place among the passage's sentences.
-
-    ``before`` are the stems of the sentence before it, which it may build on; ``item`` says that
-    it is an item of a list.
-    """
-
-    text: str
-    passage: int
-    position: int
-    stems: frozenset[str]
-    before: frozenset[str] = frozenset()
-    item: bool = False
-
-
-def sentences_of(body: str, *, passage: int) -> list[Sentence]:
-    """Return the sentences of a passage's markdown that can be quoted; ``passage`` is its place.
-
-    Headings, code, tables, fragments, questions and boilerplate are left out; links and emphasis
-    are reduced to their words, and brackets that would pass for citations are gone.
-    """
-    kept: list[Sentence] = []
-    before: frozenset[str] = frozenset()
-    for position, (text, item) in enumerate(_prose(_without_torn_fence(body))):
-        kept.append(
-            Sentence(
-                text=text,
-                passage=passage,
-                position=position,
-                stems=stems(text),
-                before=before,
-                item=item,
-            )
-        )
-        before = kept[-1].stems
-    return kept
-
-
 @lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+def markdown_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table")
 
 
-def _without_torn_fence(body: str) -> str:
+def without_torn_fence(body: str) -> str:
     """Drop the part of a fence that a chunker has cut open, at either end of the passage."""
     fences = list(_FENCE_LINE.finditer(body))
     if len(fences) % 2 == 0:
@@ -113,60 +73,25 @@ def _reads_as_prose(text: str) -> bool:
     return bool(lines) and marks * 4 < len(lines)
 
 
-def _prose(body: str) -> list[tuple[str, bool]]:
-    """Return the whole sentences outside code, tables and headings; true for an item of a list.
-
-    A sentence that ends with a colon takes the items of the list after it along, as far as
-    there is room.
-    """
-    found: list[tuple[str, bool]] = []
-    lead = ""
-    items: list[str] = []
-    for token, inside in _inlines(_parser().parse(body)):
-        if inside == "list":
-            items.append(_flat(token))
-            continue
-        found += _listed(lead, items)
-        lead, items = "", []
-        sentences = split_sentences(_flat(token)) if inside == "text" else []
-        if sentences and sentences[-1].endswith(":"):
-            lead = sentences.pop()
-        found += [(sentence, False) for sentence in sentences if _is_whole(sentence)]
-    return found + _listed(lead, items)
-
-
-def _inlines(tokens: Sequence[Token]) -> list[tuple[Token, str]]:
-    """Pair inline tokens with where they stand: ``text``, ``list`` or ``other``."""
-    found, open_lists, other = [], 0, 0
-    for token in tokens:
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            open_lists += 1
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            open_lists -= 1
-        elif token.type in ("heading_open", "table_open"):
-            other += 1
-        elif token.type in ("heading_close", "table_close"):
-            other -= 1
-        elif token.type in ("fence", "code_block", "html_block"):
-            found.append((token, "other"))
-        elif token.type == "inline":
-            found.append((token, "other" if other else "list" if open_lists else "text"))
-    return found
-
-
-def _flat(token: Token) -> str:
+def flat(token: Token) -> str:
     """Return the text of an inline token: links and emphasis reduced to their words."""
-    parts = []
+    return " ".join(flat_lines(token))
+
+
+def flat_lines(token: Token) -> list[str]:
+    """Return the lines of an inline token as :func:`flat` does the whole; none is empty."""
+    lines: list[list[str]] = [[]]
     for child in token.children or ():
         if child.type in ("text", "html_inline"):
-            parts.append(child.content)
+            lines[-1].append(child.content)
         elif child.type == "code_inline":
-            parts.append(f"`{child.content}`")
+            lines[-1].append(f"`{child.content}`")
         elif child.type in ("softbreak", "hardbreak"):
-            parts.append(" ")
-    text = " ".join("".join(parts).split())
-    text = re.sub(r"^\[!\w+\]\s*", "", text)
-    return _outside_code(text, lambda part: _CITATION_LIKE.sub("", part))
+            lines.append([])
+    texts = (" ".join("".join(parts).split()) for parts in lines)
+    bare = (re.sub(r"^\[!\w+\]\s*", "", text) for text in texts)
+    clean = (_outside_code(text, lambda part: _CITATION_LIKE.sub("", part)) for text in bare)
+    return [text for text in clean if text]
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -189,24 +114,7 @@ def split_sentences(text: str) -> list[str]:
     return [s for s in [*sentences, text[start:].strip()] if s]
 
 
-def _listed(lead: str, items: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return a list as one sentence with its lead-in, else its items as far as they are whole."""
-    plain = [bare for item in items if (bare := item.rstrip(" .;,"))]
-    if not plain:
-        return []
-    if lead:
-        whole = lead
-        for item in plain:
-            if len(whole) + len(item) > LONGEST_SENTENCE_CHARS:
-                break
-            whole += ("; " if whole is not lead else " ") + item
-        if whole is not lead:
-            return [(whole + ".", False)]
-    sentences = [split_sentences(item)[0] for item in plain]
-    return [(s if s[-1] in ".!?" else s + ".", True) for s in sentences if _is_whole(s, item=True)]
-
-
-def _is_whole(sentence: str, *, item: bool = False) -> bool:
+def is_whole(sentence: str, *, item: bool = False) -> bool:
     """Whether a sentence can be quoted: not a fragment, a label, a listing or boilerplate."""
     bare = _CODE_SPAN.sub("x", sentence)
     words = _WORD.findall(bare)
@@ -224,16 +132,22 @@ def _is_whole(sentence: str, *, item: bool = False) -> bool:
 
 def stems(text: str, *, without_stopwords: bool = False) -> frozenset[str]:
     """Return the stems of a text's words; identifiers count whole and by their parts."""
-    found = set()
+    return frozenset(stemmed(text, without_stopwords=without_stopwords))
+
+
+def stemmed(text: str, *, without_stopwords: bool = False) -> list[str]:
+    """Return the stems of a text's words in order; parts follow the identifier they are of."""
+    found = []
     for word in _WORD.findall(text.lower()):
         if without_stopwords and word in _STOPWORDS:
             continue
-        found.add(_stem(word))
+        found.append(_stem(word))
         if "_" in word:
-            found.update(_stem(part) for part in _NAME_PART.findall(word))
-    return frozenset(found)
+            found += (_stem(part) for part in _NAME_PART.findall(word))
+    return found
 
 
+@lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
     """Cut common English endings; light, after Harman's S stemmer, with -ed, -ing and -ly."""
     word = re.sub(r"['’]s?$", "", word)
