@@ -165,6 +165,23 @@ def test_without_the_writing_model_the_answer_quotes_and_says_so(
     assert document["route"] == "extractive"
 
 
+def test_no_model_is_asked_where_none_is_wanted(ingested: Program, ollama: OllamaServer) -> None:
+    done = ingested("ask", "--no-model", "When does the token bucket refill?")
+    assert done.code == 0, done.err
+    assert done.err.count("No model wrote this answer") == 1
+    assert "refills lazily, when a request arrives [" in done.out
+    assert not ollama.requests_to("/api/chat")
+    document = ingested("ask", "--no-model", "When does the bucket refill?", "--json").document
+    assert [attempt["outcome"] for attempt in document["attempts"]] == ["stop"]
+    assert document["problems"] == []
+
+
+def test_a_model_and_no_model_exclude_each_other(ingested: Program) -> None:
+    done = ingested("ask", "--no-model", "--model", "llama3", "How?")
+    assert done.code == 2
+    assert "exclude each other" in done.err
+
+
 def test_a_model_asked_for_by_name_must_be_there(ingested: Program, ollama: OllamaServer) -> None:
     done = ingested("ask", "How?", "--model", "phi9")
     assert done.code == 5

@@ -63,6 +63,9 @@ def ask(
         str | None,
         typer.Option("--model", metavar="NAME", help="The Ollama model that writes the answer."),
     ] = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Quote the passages: no model writes the answer.")
+    ] = False,
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="Print the exact prompt before the answer.")
     ] = False,
@@ -83,6 +86,8 @@ def ask(
     debug: options.Debug = False,
 ) -> None:
     """Answer a question from the passages found for it, and print the answer with its sources."""
+    if model and no_model:
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
     settings = wiring.load_settings(
         {
             "site.name": site,
@@ -90,7 +95,7 @@ def ask(
             "retrieval.k": k,
             "retrieval.mode": mode,
             "generation.model": model,
-            "generation.provider": "ollama" if model else None,
+            "generation.provider": "extractive" if no_model else "ollama" if model else None,
         }
     )
     asked = usable_question(sys.stdin.read() if question == "-" else question)

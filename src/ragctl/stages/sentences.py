@@ -38,7 +38,7 @@ _ABBREVIATION: Final = re.compile(
 _SENTENCE_BORDER: Final = re.compile(
     r"(?<=[.!?])[\"'”’)\]*_]*\s+(?=[\"'“‘(\[`*_]*[A-Z0-9`])|(?<=[。！？])"
 )
-_CODE_SPAN: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CITATION_LIKE: Final = re.compile(r"\s?\[\^?\d+(?:\s*[,–-]\s*\d+)*\](?!\()")
 _FENCE_LINE: Final = re.compile(r"^[ ]{0,3}(```+|~~~+)[ \t]*([^`\n]*)$", re.M)
 _NOISE: Final = re.compile(

@@ -37,7 +37,7 @@ BESIDE: Final = 0.08
 ALIKE: Final = 0.2
 REPEATS: Final = 0.8
 LENGTH: Final = 0.3
-LEANS: Final = 0.05
+LEANS: Final = 0.12
 POINTS_AWAY: Final = 0.12
 LEAST_OF_BEST: Final = 0.45
 LEAST_BESIDE: Final = 0.35
@@ -72,7 +72,7 @@ class _Choice:
     units: dict[tuple[int, int], Unit] = field(default_factory=dict)
     covered: set[str] = field(default_factory=set)
 
-    def take(self, scored: Scored, closure: Sequence[Unit]) -> None:
+    def take(self, closure: Sequence[Unit]) -> None:
         for unit in closure:
             self.units[unit.passage, unit.position] = unit
             self.covered |= self.terms.held(unit).keys()
@@ -144,7 +144,9 @@ def _scored(
         fixed += wanted.met_by(unit) * (0.5 + 0.5 * bool(held))
         fixed += SIDE_BY_SIDE * min(terms.side_by_side(unit), 3)
         fixed -= LENGTH * min(unit.words, 100) / 100
-        fixed -= LEANS * (unit.leans and unit.needs is None) + POINTS_AWAY * points_away(unit.text)
+        fixed -= LEANS * (unit.leans and unit.needs is None) + POINTS_AWAY * (
+            unit.announces or points_away(unit.text)
+        )
         own = terms.share(held)
         found.append(Scored(unit=unit, held=held, own=own, near=near, fixed=fixed))
     return sorted(found, key=lambda one: -one.worth)[:MOST_CANDIDATES]
@@ -158,31 +160,34 @@ def _take_prose(
     words: int,
     best: float,
 ) -> None:
-    needed = {(one.unit.passage, one.unit.needs) for one in scored}
-    left = [
-        one
-        for one in scored
-        if one.unit.kind in ("sentence", "item")
-        and (one.own or one.near)
-        and not (one.unit.announces and (one.unit.passage, one.unit.position) in needed)
-    ]
+    left = _quotable_prose(scored)
     room = words
     while left:
         next_best = max(left, key=choice.worth)
         beside = choice.is_beside(next_best.unit)
         if choice.worth(next_best) < (LEAST_BESIDE if beside else LEAST_OF_BEST) * best:
-            if beside or not any(choice.is_beside(one.unit) for one in left):
-                return
-            left = [one for one in left if choice.is_beside(one.unit)]
+            left = [] if beside else [one for one in left if choice.is_beside(one.unit)]
             continue
         left.remove(next_best)
         closure = _with_needs(next_best.unit, by_place, choice)
         size = sum(unit.words for unit in closure)
         if (size > room and choice.units) or choice.repeats(next_best.unit):
             continue
-        choice.take(next_best, closure)
+        choice.take(closure)
         room -= size
         left = [one for one in left if (one.unit.passage, one.unit.position) not in choice.units]
+
+
+def _quotable_prose(scored: Sequence[Scored]) -> list[Scored]:
+    """Leave out what only announces something else, and what has nothing of the question."""
+    needed = {(one.unit.passage, one.unit.needs) for one in scored}
+    return [
+        one
+        for one in scored
+        if one.unit.kind in ("sentence", "item")
+        and (one.own or one.near)
+        and not (one.unit.announces and (one.unit.passage, one.unit.position) in needed)
+    ]
 
 
 def _with_needs(
@@ -213,7 +218,7 @@ def _take_rows(
     same = [one for one in rows if (one.unit.passage, one.unit.group) == table]
     for one in same[:MOST_ROWS]:
         if one.own >= 0.6 * first.own:
-            choice.take(one, _with_needs(one.unit, by_place, choice))
+            choice.take(_with_needs(one.unit, by_place, choice))
 
 
 def _take_code(
@@ -229,4 +234,4 @@ def _take_code(
         return
     least = LEAST_CODE if asked else LEAST_CODE_UNASKED
     if listings[0].worth >= least * best:
-        choice.take(listings[0], _with_needs(listings[0].unit, by_place, choice))
+        choice.take(_with_needs(listings[0].unit, by_place, choice))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from ragctl.stages.claims.vocabulary import listed
 from ragctl.stages.extract.units import Unit
 
 _QUANTITY: Final = re.compile(
@@ -54,8 +55,11 @@ _BECAUSE: Final = re.compile(
     re.I,
 )
 _DEFINING: Final = frozenset(
-    "is are was were means mean refers refer stands denotes describes defines contains consists "
-    "represents provides allows enables uses stores returns specifies indicates controls".split()
+    listed(
+        "is are was were means mean refers refer stands denotes describes defines contains "
+        "consists represents provides allows enables uses stores returns specifies indicates "
+        "controls"
+    )
 )
 _SUBJECT_WORDS: Final = 8
 _CONTRASTS: Final = re.compile(

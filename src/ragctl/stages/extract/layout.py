@@ -1,13 +1,14 @@
-"""Chosen units as an answer in markdown: each cited, lists and tables and listings in their form."""
+"""Chosen units as an answer in markdown: cited; lists, tables and listings keep their form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import groupby
 from typing import Final
 
 from ragctl.records import Hit
 from ragctl.stages.extract.units import Unit, points_on
+from ragctl.stages.sentences import split_sentences
 
 _ENDS: Final = ".!?。！？"
 
@@ -22,38 +23,44 @@ def laid_out(units: Sequence[Unit], passages: Sequence[Hit]) -> str:
 
 def _of_passage(units: Sequence[Unit], hit: Hit) -> list[str]:
     blocks: list[str] = []
+    leads = {unit.needs for unit in units}
     led = False
     for (kind, _group), same in groupby(units, key=lambda unit: (unit.kind, _group_of(unit))):
         quoted = list(same)
-        if (
-            not led
-            and _wants_place(quoted[0], is_first=not blocks)
-            and (hit.section or kind in ("row", "code"))
-        ):
-            blocks.append(_where(quoted[0], hit))
+        place = _where(quoted[0], hit)
+        if _wants_place(quoted[0], hit, led=led, is_first=not blocks) and place not in blocks:
+            blocks.append(place)
         if kind == "sentence":
-            blocks.append(" ".join(cited(unit.text, hit.n) for unit in quoted))
+            blocks.append(" ".join(_cited(unit, hit, leads) for unit in quoted))
         elif kind == "item":
-            blocks.append("\n".join(_item(unit, hit.n) for unit in quoted))
+            blocks.append("\n".join(_item(unit, hit, leads) for unit in quoted))
         else:
             blocks.append(_table(quoted) if kind == "row" else _listing(quoted[0]))
         led = quoted[-1].announces or points_on(quoted[-1].text)
     return blocks
 
 
-def _wants_place(unit: Unit, *, is_first: bool) -> bool:
+def _wants_place(unit: Unit, hit: Hit, *, led: bool, is_first: bool) -> bool:
     """Whether a reader must be told where a unit stands; what comes before it is not quoted."""
     if unit.kind in ("row", "code"):
-        return True
-    return is_first and (unit.kind == "item" or unit.leans) and unit.needs is None
+        return not led or unit.lines is not None
+    opens = is_first and unit.needs is None and hit.section is not None
+    return opens and (unit.kind == "item" or unit.leans)
 
 
 def _group_of(unit: Unit) -> int:
     return 0 if unit.kind == "sentence" else unit.group
 
 
-def _item(unit: Unit, n: int) -> str:
-    return f"{'  ' * unit.depth}{unit.head} {cited(unit.text, n)}"
+def _cited(unit: Unit, hit: Hit, leads: Container[int | None]) -> str:
+    """Return a unit, each sentence cited; a colon that nothing follows becomes a full stop."""
+    orphan = unit.announces and unit.position not in leads
+    text = unit.text.rstrip(": ") if orphan else unit.text
+    return " ".join(cited(sentence, hit.n) for sentence in split_sentences(text))
+
+
+def _item(unit: Unit, hit: Hit, leads: Container[int | None]) -> str:
+    return f"{'  ' * unit.depth}{unit.head} {_cited(unit, hit, leads)}"
 
 
 def _where(unit: Unit, hit: Hit) -> str:

@@ -14,6 +14,9 @@ MOST_LINES: Final = 12
 BORDER: Final = 0.08
 """What a good place to cut counts, as a share of the question."""
 
+_OPEN: Final = "{([,\\:"
+_CLOSING: Final = "})]"
+
 
 def part_of(unit: Unit, terms: Terms) -> Unit:
     """Return a listing whole, or of a long one at most twelve lines, to the byte.
@@ -53,7 +56,7 @@ def _best_window(lines: Sequence[str], terms: Terms) -> tuple[int, int]:
 
 def _start_worth(lines: Sequence[str], first: int) -> float:
     """Return a little for a good place to begin: the top, after a blank line, an outer line."""
-    if lines[first].strip()[:1] in "})]":
+    if lines[first].strip()[:1] in _CLOSING:
         return -BORDER
     if first == 0 or not lines[first - 1].strip():
         return BORDER
@@ -62,21 +65,19 @@ def _start_worth(lines: Sequence[str], first: int) -> float:
 
 def _end_worth(lines: Sequence[str], first: int, end: int) -> float:
     """Return a little for a good place to end: the bottom, or where what was begun is over."""
-    if not lines[end - 1].strip():
+    last = lines[end - 1]
+    outer = _indent(lines[first])
+    shallowest = min(_indent(line) for line in lines[first:end] if line.strip())
+    if not last.strip() or last.rstrip()[-1] in _OPEN or shallowest < outer:
         return -BORDER
-    long = BORDER * (end - first) / MOST_LINES
+    length = BORDER / 2 * (end - first) / MOST_LINES
     if end == len(lines):
-        return BORDER + long
+        return BORDER + length
     following = next((line for line in lines[end:] if line.strip()), "")
-    inside = (
-        _indent(lines[end - 1]) > _indent(lines[first]) or lines[end - 1].rstrip()[-1] in "{([,\\:"
-    )
-    over = _indent(following) <= _indent(lines[first]) and following.strip()[:1] not in "})]"
-    if over and (not lines[end].strip() or _indent(following) < _indent(lines[first])):
-        return BORDER + long
-    return (
-        BORDER / 2 if over and not lines[end - 1].rstrip()[-1] in "{([,\\:" else -BORDER * inside
-    ) + long
+    if _indent(following) > outer or following.strip()[:1] in _CLOSING:
+        return length - (BORDER if _indent(last) > outer else 0.0)
+    ends_block = not lines[end].strip() or _indent(following) < outer
+    return length + (BORDER if ends_block else BORDER / 2)
 
 
 def _indent(line: str) -> int:

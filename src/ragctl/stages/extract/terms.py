@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
-from ragctl.stages.claim_words import SYNONYMS
+from ragctl.stages.claims.vocabulary import SYNONYMS
 from ragctl.stages.extract.units import Unit
 from ragctl.stages.names import name_keys, names_of
 from ragctl.stages.sentences import stemmed, stems
@@ -44,7 +45,7 @@ class Terms:
 
     @classmethod
     def of(cls, question: str, pool: Sequence[Unit]) -> Terms:
-        """Weigh the terms by how few units of the passages hold them; terms in none are left out."""
+        """Weigh the terms by how few units hold them; those that none holds are left out."""
         ordered = stemmed(question, without_stopwords=True)
         names = {f"={name}" for name in name_keys(question)}
         asked = frozenset(ordered) | names
@@ -53,7 +54,7 @@ class Terms:
         weight = {term: math.log(1 + len(pool) / (0.5 + n)) for term, n in frequency.items()}
         for name in names & weight.keys():
             weight[name] *= NAME_WEIGHT
-        runs = frozenset(zip(ordered, ordered[1:], strict=False))
+        runs = frozenset(pairwise(ordered))
         return cls(weight=weight, total=sum(weight.values()), runs=runs)
 
     def held(self, unit: Unit) -> dict[str, float]:
@@ -85,4 +86,4 @@ class Terms:
 
     def side_by_side(self, unit: Unit) -> int:
         """Return how many pairs of neighbours in the question are neighbours in a unit too."""
-        return len(self.runs.intersection(zip(unit.stems, unit.stems[1:], strict=False)))
+        return len(self.runs.intersection(pairwise(unit.stems)))

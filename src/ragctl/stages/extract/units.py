@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 Kind = Literal["sentence", "item", "row", "code"]
 
-LONGEST_BODY_CHARS: Final = 20_000
+LONGEST_BODY_CHARS: Final = 10_000
 """What lies beyond in a passage is not read: passages have some 1,200 characters."""
 
 LONGEST_ITEM_WORDS: Final = 60
 LONGEST_LEAD_WORDS: Final = 45
+_LISTINGS: Final = ("fence", "code_block")
 _LEANS_BACK: Final = re.compile(
     r"^(this|that|these|those|it|its|they|their|he|she|such|however|but|and|so|thus|then|also"
     r"|therefore|otherwise|instead|for example|for instance|similarly|here|in this case)\b",
@@ -101,15 +102,32 @@ class _Reader:
     parents: list[int | None] = field(default_factory=list)
     mark: str = ""
     item: int | None = None
+    said: int | None = None
     heading: bool = False
     header: tuple[str, str] | None = None
     in_header: bool = False
 
     def take(self, token: Token) -> None:
+        """Read the next block token."""
         kind = token.type
+        if (token.nesting == 1 and kind != "paragraph_open") or kind in _LISTINGS:
+            self.said = None
         if kind in ("heading_open", "heading_close"):
             self.heading, self.lead = kind == "heading_open", None
-        elif kind in ("bullet_list_open", "ordered_list_open"):
+        elif kind in _LISTINGS:
+            self._listing(token)
+        elif kind in ("html_block", "hr"):
+            self.lead = None
+        elif kind == "inline":
+            if not (self.header or self.in_header or self.heading):
+                self._prose(token)
+        else:
+            self._list_border(token)
+            self._table_border(token)
+
+    def _list_border(self, token: Token) -> None:
+        kind = token.type
+        if kind in ("bullet_list_open", "ordered_list_open"):
             self.group += not self.parents
             self.parents.append(self.item if self.parents else self.lead)
             self.lead, self.item = None, None
@@ -118,20 +136,17 @@ class _Reader:
             self.lead, self.item, self.mark = None, None, ""
         elif kind == "list_item_open":
             self.mark = f"{token.info}." if token.info else "-"
-        elif kind in ("fence", "code_block"):
-            self._listing(token)
-        elif kind in ("html_block", "hr"):
-            self.lead = None
+
+    def _table_border(self, token: Token) -> None:
+        kind = token.type
+        if kind == "table_open":
+            self.group += 1
         elif kind in ("thead_open", "thead_close"):
             self.in_header = kind == "thead_open"
-        elif kind == "table_open":
-            self.group += 1
-        elif kind == "table_close":
-            self.header, self.lead = None, None
         elif kind == "tr_open":
             self._row(token)
-        elif kind == "inline" and self.header is None and not self.in_header and not self.heading:
-            self._prose(token)
+        elif kind == "table_close":
+            self.header, self.lead = None, None
 
     def _prose(self, token: Token) -> None:
         lines = [] if self.parents and _is_reference(token) else flat_lines(token)
@@ -160,7 +175,8 @@ class _Reader:
         self._sentences(pieces[1:], needs=self.item)
 
     def _sentences(self, sentences: Sequence[str], *, needs: int | None) -> None:
-        before: int | None = needs
+        before = needs if needs is not None else self.said
+        self.said = None
         self.lead = self.lead if not sentences else None
         for place, sentence in enumerate(sentences):
             last = place == len(sentences) - 1
@@ -170,6 +186,7 @@ class _Reader:
                 leans = bool(_LEANS_BACK.match(sentence))
                 held = before if leans and before is not None else needs
                 before = self._add(sentence, "sentence", needs=held, leans=leans)
+                self.said = before if last and needs is None else None
                 if last and _POINTS_ON.search(sentence):
                     self.lead = before
             else:
@@ -187,6 +204,8 @@ class _Reader:
             self._add(text, "row", needs=self.lead, head=head, around=stemmed(self.header[0]))
 
     def _listing(self, token: Token) -> None:
+        if token.type == "code_block" and self._indented_prose(token):
+            return
         self.group += 1
         first, end = token.map or (0, 0)
         if token.type == "fence":
@@ -202,6 +221,17 @@ class _Reader:
             language = (token.info.split() or [""])[0]
             self._add("\n".join(lines), "code", needs=self.lead, head=language)
         self.lead = None
+
+    def _indented_prose(self, token: Token) -> bool:
+        """Take indented text for what it is: some generators indent notes."""
+        inlines = [one for one in markdown_parser().parse(token.content) if one.type == "inline"]
+        texts = [" ".join(flat_lines(one)) for one in inlines]
+        sentences = [sentence for text in texts for sentence in split_sentences(text)]
+        if not sentences or not all(map(is_whole, sentences)):
+            return False
+        self.group += 1
+        self._sentences(sentences, needs=None)
+        return True
 
     def _add(
         self,
