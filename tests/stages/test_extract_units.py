@@ -118,6 +118,15 @@ def test_foreign_brackets_never_pass_for_citations() -> None:
     ]
 
 
+def test_a_link_defined_elsewhere_is_reduced_to_its_words_and_an_index_stays() -> None:
+    body = (
+        "The gate is explained in [another chapter][gates], and cost[gate][level] is its price.\n"
+    )
+    assert texts(body) == [
+        "The gate is explained in another chapter, and cost[gate][level] is its price."
+    ]
+
+
 def test_names_in_angle_brackets_stay() -> None:
     body = "The gate needs the header <linux/bpf.h> and a Vec<u8> of levels to open at all.\n"
     assert texts(body) == [body.strip()]

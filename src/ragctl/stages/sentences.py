@@ -40,6 +40,8 @@ _SENTENCE_BORDER: Final = re.compile(
 )
 _CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CITATION_LIKE: Final = re.compile(r"\s?\[\^?\d+(?:\s*[,–-]\s*\d+)*\](?!\()")
+# A link whose definition stands elsewhere on the page; not an index such as dp[i][j].
+_REFERENCE_LINK: Final = re.compile(r"(?<![\w\])}$])\[([^\[\]]{3,})\]\[[^\[\]]*\]")
 _FENCE_LINE: Final = re.compile(r"^[ ]{0,3}(```+|~~~+)[ \t]*([^`\n]*)$", re.M)
 _NOISE: Final = re.compile(
     r"^(see also|source|sources|read more|click|table of contents|edit this|next|previous|note that"
@@ -90,8 +92,12 @@ def flat_lines(token: Token) -> list[str]:
             lines.append([])
     texts = (" ".join("".join(parts).split()) for parts in lines)
     bare = (re.sub(r"^\[!\w+\]\s*", "", text) for text in texts)
-    clean = (_outside_code(text, lambda part: _CITATION_LIKE.sub("", part)) for text in bare)
+    clean = (_outside_code(text, _without_brackets) for text in bare)
     return [text for text in clean if text]
+
+
+def _without_brackets(text: str) -> str:
+    return _CITATION_LIKE.sub("", _REFERENCE_LINK.sub(r"\1", text))
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
