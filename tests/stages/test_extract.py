@@ -69,6 +69,19 @@ def test_a_row_is_shown_whole_with_its_header() -> None:
     assert "weir" not in answer
 
 
+@pytest.mark.parametrize(
+    ("section", "place"),
+    [("2. Times", "Under *Times* [2]:"), ("Times? Here. Read on", "From passage [2]:")],
+)
+def test_a_section_with_full_stops_makes_no_statement_of_the_lead_in(
+    section: str, place: str
+) -> None:
+    passages = [hit(2, TABLE, section=section)]
+    answer = extract("When does the lower gate open?", passages)
+    assert place in answer
+    assert all(claim.verdict == "supported" for claim in check_claims(answer, passages))
+
+
 def test_at_most_four_rows_are_shown() -> None:
     rows = "".join(f"| lock {number} | gate |\n" for number in range(9))
     answer = extract("Which lock has a gate?", [hit(1, f"| lock | part |\n|---|---|\n{rows}")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from itertools import groupby
 from typing import Final
@@ -10,6 +11,7 @@ from ragctl.records import Hit
 from ragctl.stages.extract.units import Unit, points_on
 from ragctl.stages.sentences import split_sentences
 
+_NUMBERED: Final = re.compile(r"^(?:\d+[.)])+\s+(?=\S)")
 _ENDS: Final = ".!?。！？"
 
 
@@ -65,7 +67,10 @@ def _item(unit: Unit, hit: Hit, leads: Container[int | None]) -> str:
 
 def _where(unit: Unit, hit: Hit) -> str:
     """Say where something stands that no sentence of the passage announces."""
-    place = f"Under *{hit.section}*" if hit.section else f"From *{hit.title}*"
+    label = _NUMBERED.sub("", hit.section or hit.title)
+    place = f"{'Under' if hit.section else 'From'} *{label}*"
+    if len(split_sentences(label)) > 1:  # a full stop inside would end this lead-in for the check
+        place = "From passage"
     if unit.lines:
         first, last, of = unit.lines
         place += f", lines {first}–{last} of {of}"
