@@ -55,6 +55,8 @@ from ragctl.stages.check import cite, find_problems, nearest_pages, with_support
 from ragctl.stages.claims import check_claims
 from ragctl.stages.evidence import evidence_of, judged
 from ragctl.stages.generate import quoted_beneath
+from ragctl.stages.guards.answers import guard_problems
+from ragctl.stages.guards.block import as_shown
 from ragctl.stages.links import link_to
 from ragctl.stages.names import name_keys
 from ragctl.stages.refusals import is_refusal
@@ -82,6 +84,8 @@ class AnswerOptions:
     ``budget_tokens`` bounds the prompt; ``least_share`` is that of
     :func:`~ragctl.stages.render.render`.
     With ``words_will_do``, a question that cannot be embedded is answered by its words.
+    ``allowed_hosts`` are those of :func:`~ragctl.stages.guards.answers.guard_problems`, ``block``
+    the codes of :func:`~ragctl.stages.guards.block.as_shown`.
     """
 
     tracks: tuple[str, ...] = ()
@@ -93,6 +97,8 @@ class AnswerOptions:
     calibration: Calibration | None = None
     words_will_do: bool = False
     links: LinkStyle = field(default_factory=LinkStyle)
+    allowed_hosts: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +197,9 @@ def answer(
     """Answer a question from the passages found for it; without an embedder, by its words.
 
     How likely the passages can answer goes to ``on_evidence``, the prompt to ``on_prompt`` before
-    it is sent, the answer's text to ``on_text`` piece by piece as it is written; no model is asked
-    where no passage was found. Raises :class:`~ragctl.errors.ModelError` where a model cannot be
+    it is sent, the answer's text to ``on_text`` piece by piece as it is written, or where
+    something may be withheld from it at once after the check; no model is asked where no passage
+    was found. Raises :class:`~ragctl.errors.ModelError` where a model cannot be
     used; an answer that broke off is returned, marked ``torn``.
     """
     began = clock()
@@ -215,11 +222,12 @@ def answer(
     prompt = replace(prompt, evidence=evidence)
     on_prompt(prompt)
     asked = clock()
+    write = _held if options.block else on_text
     if passages:
-        draft = generator.generate(prompt, on_text=on_text)
+        draft = generator.generate(prompt, on_text=write)
     else:
         draft = NOTHING_FOUND
-        on_text(draft.text)
+        write(draft.text)
     ended = clock()
     timings = Timings(
         embed=(vectored - began) * 1000,
@@ -230,7 +238,13 @@ def answer(
     )
     attempt = Attempt(route=draft.route, outcome=draft.finish, ms=(ended - asked) * 1000)
     found = checked(question, draft, prompt, passages, options, timings, attempt)
+    if options.block:
+        on_text(found.text)
     return replace(found, problems=(*unreached, *found.problems))
+
+
+def _held(_piece: str) -> None:
+    """Take a piece of an answer that nobody may see before it is checked."""
 
 
 def look_up(
@@ -346,12 +360,19 @@ def checked(
     timings: Timings,
     attempt: Attempt,
 ) -> Answer:
-    """Return what was written with its citations and problems: stage 8."""
+    """Return what was written with its citations and problems, as it may be shown: stage 8."""
     refused = draft.declined or is_refusal(draft.text)
     beneath = quoted_beneath(draft, prompt) if refused else ""
     claims = () if refused else check_claims(draft.text, prompt.passages)
     sources = cite(draft.text, prompt.passages, links=options.links)
-    return Answer(
+    guarded = guard_problems(
+        "\n".join((draft.text, beneath)),
+        prompt,
+        site=options.links.base_url,
+        allowed_hosts=options.allowed_hosts,
+    )
+    nearest = nearest_pages(passages, links=options.links)
+    found = Answer(
         question=question,
         text=draft.text,
         refused=refused,
@@ -361,13 +382,14 @@ def checked(
         claims=claims,
         passages=tuple(passages),
         evidence=prompt.evidence,
-        nearest=nearest_pages(passages, links=options.links) if refused else (),
+        nearest=nearest if refused else (),
         beneath=beneath,
         problems=(
             *draft.problems,
             *find_problems(
                 draft, prompt, refused=refused, claims=claims, quoted_beneath=bool(beneath)
             ),
+            *guarded,
         ),
         route=draft.route,
         attempts=draft.attempts or (attempt,),
@@ -377,3 +399,4 @@ def checked(
         timings=timings,
         cost_usd=draft.cost_usd,
     )
+    return as_shown(found, block=options.block, nearest=nearest)

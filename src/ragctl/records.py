@@ -439,7 +439,8 @@ class Answer:
     """An answer with all that is needed to check it.
 
     A refusal has no sources but the pages that come nearest in ``nearest``; ``beneath`` quotes the
-    passages where a model refused although they very probably hold the answer.
+    passages where a model refused although they very probably hold the answer. What was withheld
+    from the reader stays in ``original``, for the trace alone.
     """
 
     question: str
@@ -460,6 +461,8 @@ class Answer:
     evidence: Evidence | None = None
     nearest: tuple[Citation, ...] = ()
     beneath: str = ""
+    withheld: bool = False
+    original: Answer | None = None
     cached: bool = False
     cost_usd: float | None = None
     trace_id: str = ""

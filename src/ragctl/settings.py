@@ -192,6 +192,23 @@ class RetrievalSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSettings:
+    """What is looked for in every answer, and what of it withholds one."""
+
+    allowed_hosts: tuple[str, ...] = _setting(
+        (),
+        "hosts an answer may name although neither the site nor a passage does; "
+        "*.host allows all below one",
+    )
+    block: tuple[str, ...] = _setting(
+        (),
+        "problems that withhold an answer: foreign_host, instructions, no_citation, unsupported; "
+        "secret masks secrets",
+        choices=("foreign_host", "secret", "instructions", "no_citation", "unsupported"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TracesSettings:
     """What is kept of the questions that were asked."""
 
@@ -218,6 +235,7 @@ class Settings:
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    checks: CheckSettings = field(default_factory=CheckSettings)
     traces: TracesSettings = field(default_factory=TracesSettings)
     routes: tuple[RouteSettings, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -236,6 +254,7 @@ SECTIONS: dict[str, type[Any]] = {
     "gateway": GatewaySettings,
     "chunking": ChunkingSettings,
     "retrieval": RetrievalSettings,
+    "checks": CheckSettings,
     "traces": TracesSettings,
 }
 
@@ -450,7 +469,8 @@ def _unknown(key: str, origin: str, known: Mapping[str, object]) -> SettingsErro
 
 def _checked(known: KnownSetting, value: object, origin: str, folder: Path | None) -> Any:
     converted = _converted(known, value, origin)
-    if known.choices and converted not in known.choices:
+    chosen = converted if isinstance(converted, tuple) else (converted,)
+    if known.choices and not set(chosen) <= set(known.choices):
         choices = ", ".join(known.choices)
         raise _refused(known, value, origin, f"must be one of: {choices}")
     if isinstance(converted, int | float):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from rich.text import Text
@@ -40,6 +40,8 @@ from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, headings_of
 
 LONGEST_QUESTION = 2000
+LONGEST_INPUT = 16 * 1024
+"""How many characters of standard input are read for a question, blanks around it included."""
 
 app = options.command_app("Answer a question from the site, with citations.")
 
@@ -98,7 +100,7 @@ def ask(
             "generation.provider": "extractive" if no_model else "ollama" if model else None,
         }
     )
-    asked = usable_question(sys.stdin.read() if question == "-" else question)
+    asked = usable_question(read_question(sys.stdin) if question == "-" else question)
     code = ask_and_show(
         asked,
         settings,
@@ -112,6 +114,21 @@ def ask(
         from_passages=no_catalogue or bool(mode or model),
     )
     raise typer.Exit(code)
+
+
+def read_question(stream: TextIO) -> str:
+    """Return a question from a stream, which is not read to its end where it is over-long.
+
+    Raises :class:`~ragctl.errors.UsageError` there.
+    """
+    text = stream.read(LONGEST_INPUT + 1)
+    if len(text) > LONGEST_INPUT:
+        raise UsageError(
+            f"standard input holds over {LONGEST_INPUT:,} characters; a question has at most "
+            f"{LONGEST_QUESTION:,}",
+            hint="Ask about one thing, in a sentence or two.",
+        )
+    return text
 
 
 def usable_question(text: str) -> str:
@@ -293,6 +310,8 @@ def answer_options(
         least_share=settings.retrieval.least_share,
         calibration=calibration,
         links=wiring.link_style(settings),
+        allowed_hosts=settings.checks.allowed_hosts,
+        block=settings.checks.block,
     )
 
 

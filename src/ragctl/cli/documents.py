@@ -19,6 +19,7 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
         "answer": answer.text,
         "refused": answer.refused,
         "degraded": answer.degraded,
+        "withheld": answer.withheld,
         "cached": answer.cached,
         "finish": answer.finish,
         "truncated": answer.finish in ("length", "repetition", "torn"),

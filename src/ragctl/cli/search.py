@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.ask import usable_question
+from ragctl.cli.ask import read_question, usable_question
 from ragctl.cli.documents import passage_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, show_passage
@@ -59,7 +59,7 @@ def search(
             "retrieval.mode": mode,
         }
     )
-    asked = usable_question(sys.stdin.read() if words == "-" else words)
+    asked = usable_question(read_question(sys.stdin) if words == "-" else words)
     output = Output(environ=os.environ)
     found, problems = _found(asked, settings, tuple(track or ()), tuple(page or ()))
     if json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -201,10 +202,13 @@ def _ask(
     try:
         found = answer(
             question,
-            options=answer_options(
-                settings,
-                tracks=tracks,
-                calibration=wiring.calibration_of(database, identity.embedding.label),
+            options=replace(
+                answer_options(
+                    settings,
+                    tracks=tracks,
+                    calibration=wiring.calibration_of(database, identity.embedding.label),
+                ),
+                block=(),  # what is cited is looked at, no text is shown
             ),
             embedder=search.embedder,
             retriever=watched,

@@ -32,7 +32,8 @@ def trace_id(at: datetime, random: bytes) -> str:
 
 
 def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
-    """Return the trace of a question that got an answer, whole or torn."""
+    """Return the trace of a question that got an answer, whole, torn or withheld."""
+    written = answer.original or answer
     return Trace(
         id=new_id,
         asked_at=asked.at,
@@ -43,13 +44,13 @@ def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
         route=answer.route,
         template=answer.prompt.template,
         prompt=answer.prompt.text,
-        answer=answer.text,
+        answer=written.text,
         finish=answer.finish,
         refused=answer.refused,
         degraded=answer.degraded,
         problems=answer.problems,
-        hits=_traced(answer.passages, answer.prompt, answer.citations),
-        citations=answer.citations,
+        hits=_traced(answer.passages, answer.prompt, written.citations),
+        citations=written.citations,
         prompt_tokens=answer.prompt_tokens,
         output_tokens=answer.output_tokens,
         timings=answer.timings,

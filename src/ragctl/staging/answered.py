@@ -40,7 +40,7 @@ from ragctl.records import (
     Timings,
     Vector,
 )
-from ragctl.stages.render import render
+from ragctl.stages.render import render, sent_body
 from ragctl.stages.tokens import TOKEN_COUNTER, estimated_tokens
 from ragctl.staging.reading import recorded_embedding
 from ragctl.staging.running import StageRun, command_for, run_on_files
@@ -164,7 +164,7 @@ def run_check(
         write_answer(folder, document(answer))
         return answer_counts(answer)
 
-    return run_on_files(folder, "check", {"links": asdict(options.links)}, work, force=force)
+    return run_on_files(folder, "check", check_parameters(options), work, force=force)
 
 
 def _nearest_hits(
@@ -245,10 +245,10 @@ def prompt_counts(prompt: Prompt, template: str) -> dict[str, Any]:
     return {
         "counter": TOKEN_COUNTER,
         "prompt_tokens": estimated_tokens(prompt.text),
-        "passage_tokens": sum(estimated_tokens(hit.body) for hit in prompt.passages),
+        "passage_tokens": sum(estimated_tokens(sent_body(hit)) for hit in prompt.passages),
         "frame_tokens": estimated_tokens(frame.text),
         "passages": [hit.n for hit in prompt.passages],
-        "passages_found_whole": sum(hit.body in prompt.text for hit in prompt.passages),
+        "passages_found_whole": sum(sent_body(hit) in prompt.text for hit in prompt.passages),
     }
 
 
@@ -259,7 +259,9 @@ def _prompt_of(path: Path) -> Prompt:
     text = read_prompt(path)
     inside = record.counts.get("passages") if record else None
     kept = [
-        hit for hit in found.hits if (hit.n in inside if inside is not None else hit.body in text)
+        hit
+        for hit in found.hits
+        if (hit.n in inside if inside is not None else sent_body(hit) in text)
     ]
     return Prompt(
         text=text,
@@ -267,6 +269,14 @@ def _prompt_of(path: Path) -> Prompt:
         template=str(record.parameters.get("template", "")) if record else "",
         passages=tuple(kept),
     )
+
+
+def check_parameters(options: AnswerOptions) -> dict[str, Any]:
+    return {
+        "links": asdict(options.links),
+        "allowed_hosts": options.allowed_hosts,
+        "block": options.block,
+    }
 
 
 def draft_counts(draft: Draft) -> dict[str, Any]:

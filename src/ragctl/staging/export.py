@@ -20,6 +20,7 @@ from ragctl.records import Answer, Draft, EmbeddingIdentity, Hit, Prompt, Query,
 from ragctl.stages.render import render
 from ragctl.staging.answered import (
     answer_counts,
+    check_parameters,
     draft_counts,
     prompt_counts,
     render_parameters,
@@ -167,7 +168,7 @@ class AnswerArtifacts:
     def finish(self, answer: Answer, document: Mapping[str, object]) -> None:
         """Write ``answer.json``."""
         write_answer(self._folder.path, document)
-        self._record("check", {"links": asdict(self._options.links)}, answer_counts(answer))
+        self._record("check", check_parameters(self._options), answer_counts(answer))
 
     def _record(
         self,
