@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("audit", "comparing", "freshness", "ledger", "link_check", "site_guess"),
     ("indexing",),
     ("pipeline",),
-    ("evaluate", "staging", "why", "wiring"),
+    ("evaluate", "replay", "staging", "why", "wiring"),
     ("doctor",),
     ("cli",),
 )

@@ -771,7 +771,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedHit:
-    """A passage as it was found for a question, and how far it came."""
+    """A passage as it was found for a question, and how far it came.
+
+    ``named`` is that of :class:`Hit`, false in traces that were kept before it was.
+    """
 
     rank: int
     chunk_id: int
@@ -782,6 +785,7 @@ class TracedHit:
     keyword_score: float | None
     in_prompt: bool
     cited: bool
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

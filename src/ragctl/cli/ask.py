@@ -20,6 +20,12 @@ from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_nearest, show_passage, show_passages, show_sources_of
+from ragctl.cli.replay import (
+    FromStage,
+    ReplayedTrace,
+    replay_and_show,
+    require_replay_options,
+)
 from ragctl.cli.sources import require_known_pages, require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import (
@@ -35,7 +41,7 @@ from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
-from ragctl.records import Answer, Asked, Calibration, Evidence, Prompt
+from ragctl.records import Answer, Asked, Calibration, Evidence, Prompt, Trace
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, headings_of
 
@@ -52,9 +58,9 @@ app = options.command_app("Answer a question from the site, with citations.")
 )
 def ask(
     question: Annotated[
-        str,
-        typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin."),
-    ],
+        str | None,
+        typer.Argument(metavar="[QUESTION]", help="The question; - reads it from stdin."),
+    ] = None,
     track: options.Tracks = None,
     page: options.Pages = None,
     mode: options.Mode = None,
@@ -68,6 +74,14 @@ def ask(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Quote the passages: no model writes the answer.")
     ] = False,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            "--prompt", metavar="NAME", help="The prompt that is sent: balanced or strict."
+        ),
+    ] = None,
+    replay: ReplayedTrace = None,
+    from_stage: FromStage = None,
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="Print the exact prompt before the answer.")
     ] = False,
@@ -87,7 +101,11 @@ def ask(
     database_url: options.DatabaseUrl = None,
     debug: options.Debug = False,
 ) -> None:
-    """Answer a question from the passages found for it, and print the answer with its sources."""
+    """Answer a question from the passages found for it, and print the answer with its sources.
+
+    With --replay, a question that was asked before is run again from a stage, with today's code,
+    another --model or another --prompt, and what changed is shown below the answer.
+    """
     if model and no_model:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
     settings = wiring.load_settings(
@@ -98,8 +116,32 @@ def ask(
             "retrieval.mode": mode,
             "generation.model": model,
             "generation.provider": "extractive" if no_model else "ollama" if model else None,
+            "generation.prompt": prompt,
         }
     )
+    others = {
+        **{"--track": track, "--page": page, "--mode": mode, "-k": k, "--model": model},
+        **{"--prompt": prompt, "--no-model": no_model, "--no-catalogue": no_catalogue},
+        **{"--artifacts": artifacts},
+    }
+    require_replay_options(
+        from_stage, replays=replay is not None, has_question=question is not None, others=others
+    )
+    if replay is not None:
+        code = replay_and_show(
+            replay,
+            settings,
+            Output(environ=os.environ),
+            stage=from_stage,
+            options=_replay_options,
+            on_restart=_say_restart,
+            show=partial(_show, with_passages=show_passages),
+            as_json=json,
+            with_prompt=show_prompt,
+        )
+        raise typer.Exit(code)
+    if question is None:
+        raise UsageError("no question was given", hint='Ask one: ragctl ask "How does it work?"')
     asked = usable_question(read_question(sys.stdin) if question == "-" else question)
     code = ask_and_show(
         asked,
@@ -111,7 +153,7 @@ def ask(
         with_prompt=show_prompt,
         with_passages=show_passages,
         artifacts=artifacts,
-        from_passages=no_catalogue or bool(mode or model),
+        from_passages=no_catalogue or bool(mode or model or prompt),
     )
     raise typer.Exit(code)
 
@@ -258,7 +300,7 @@ def ask_and_show(
     if as_json:
         output.json(answer_document(found, include_prompt=with_prompt))
     else:
-        _show(found, output, root=root, with_passages=with_passages)
+        _show(found, output, root, with_passages=with_passages)
     failed = any(problem.code == NO_ROUTE for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
@@ -288,7 +330,7 @@ def _show_looked_up(found: Answer, output: Output, *, root: str | None, as_json:
     output.remark("Answered from the list of pages, without a model.")
     output.stream(found.text)
     numbered = tuple(replace(one, passages=(one.n,)) for one in found.citations)
-    _show(replace(found, citations=numbered), output, root=root, with_passages=False)
+    _show(replace(found, citations=numbered), output, root, with_passages=False)
 
 
 def answer_options(
@@ -312,6 +354,16 @@ def answer_options(
         links=wiring.link_style(settings),
         allowed_hosts=settings.checks.allowed_hosts,
         block=settings.checks.block,
+    )
+
+
+def _replay_options(settings: Settings, trace: Trace, database: Database) -> AnswerOptions:
+    return answer_options(
+        settings,
+        tracks=trace.tracks,
+        pages=trace.pages,
+        calibration=wiring.calibration_of(database, trace.embedding_model),
+        token_ratio=database.traces.token_ratio(),
     )
 
 
@@ -361,7 +413,7 @@ def _say_alone(output: Output, error: DatabaseError) -> None:
     output.remark(f"How the routes fare is not shared with other processes: {reason}.")
 
 
-def _show(found: Answer, output: Output, *, root: str | None, with_passages: bool) -> None:
+def _show(found: Answer, output: Output, root: str | None, *, with_passages: bool) -> None:
     output.line()
     if found.beneath:
         output.line()

@@ -13,6 +13,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
+from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import outcome_of
 from ragctl.pipeline import CATALOGUE_ROUTE
@@ -56,10 +57,8 @@ def last(
 ) -> None:
     """Show the newest question that was asked."""
     with wiring.open_database(_settings(site, database_url)) as database:
-        found = database.traces.recent(at_most=1)
-    if not found:
-        raise ContentError("no question was recorded yet", hint='Ask one: ragctl ask "..."')
-    _show(found[0], as_json=json, with_prompt=prompt)
+        found = find_trace(database, "last")
+    _show(found, as_json=json, with_prompt=prompt)
 
 
 @app.command(epilog="Example: ragctl trace show 0199a3c1-2b3f")
@@ -74,9 +73,24 @@ def show(
     debug: options.Debug = False,
 ) -> None:
     """Show one question: when, route, models, time by phase, passages, answer, problems."""
-    prefix = identity.strip().lower()
     with wiring.open_database(_settings(site, database_url)) as database:
-        found = database.traces.beginning_with(prefix, at_most=5) if prefix else []
+        found = find_trace(database, identity)
+    _show(found, as_json=json, with_prompt=prompt)
+
+
+def find_trace(database: Database, identity: str) -> Trace:
+    """Return the trace of an id, of its first characters, or the newest one for ``last``.
+
+    Raises :class:`~ragctl.errors.ContentError` where nothing was recorded yet, else
+    :class:`~ragctl.errors.UsageError` where none or several fit.
+    """
+    prefix = identity.strip().lower()
+    if prefix == "last":
+        newest = database.traces.recent(at_most=1)
+        if not newest:
+            raise ContentError("no question was recorded yet", hint='Ask one: ragctl ask "..."')
+        return newest[0]
+    found = database.traces.beginning_with(prefix, at_most=5) if prefix else []
     if not found:
         raise UsageError(
             f"there is no trace {identity!r}", hint="List them with `ragctl trace list`."
@@ -86,7 +100,7 @@ def show(
             f"several traces begin with {identity!r}",
             hint="One of: " + ", ".join(candidate.id for candidate in found),
         )
-    _show(found[0], as_json=json, with_prompt=prompt)
+    return found[0]
 
 
 @app.command(name="list", epilog="Example: ragctl trace list -n 50 --json")
@@ -119,7 +133,7 @@ def _list(settings: Settings, *, newest: int, as_json: bool) -> None:
     table = new_table("when", "id", "outcome", "ms", "question", text_columns=(0, 1, 2, 4))
     for trace in found:
         table.add_row(
-            _when(trace),
+            asked_when(trace),
             trace.id[:length],
             outcome_of(trace),
             _milliseconds(trace.timings.total),
@@ -129,7 +143,7 @@ def _list(settings: Settings, *, newest: int, as_json: bool) -> None:
         output.table(table)
         return
     for trace in found:
-        output.line(f"{_when(trace)}  {trace.id[:length]}  {outcome_of(trace)}")
+        output.line(f"{asked_when(trace)}  {trace.id[:length]}  {outcome_of(trace)}")
         output.line(f"    {_one_line(trace.question)}")
 
 
@@ -148,7 +162,7 @@ def _show(trace: Trace, *, as_json: bool, with_prompt: bool) -> None:
         output.json(_document(trace, with_prompt=with_prompt))
         return
     output.line(Text(harmless(trace.question or _TEXTS_OFF), style="bold"))
-    output.line(f"{_when(trace)}  {outcome_of(trace)}  {trace.id}")
+    output.line(f"{asked_when(trace)}  {outcome_of(trace)}  {trace.id}")
     output.line(f"written by  {trace.route or 'nobody'}, prompt {trace.template}")
     output.line(f"found by    {_found_by(trace)}")
     _show_phases(trace, output)
@@ -236,7 +250,8 @@ def _show_problems(trace: Trace, output: Output) -> None:
             output.line(f"{problem.code}: {problem.message}" if problem.message else problem.code)
 
 
-def _when(trace: Trace) -> str:
+def asked_when(trace: Trace) -> str:
+    """Return when a question was asked, by the clock of this place."""
     return f"{trace.asked_at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
@@ -332,6 +347,7 @@ def _hit(hit: TracedHit) -> dict[str, object]:
         "keyword_score": hit.keyword_score,
         "in_prompt": hit.in_prompt,
         "cited": hit.cited,
+        "named": hit.named,
     }
 
 

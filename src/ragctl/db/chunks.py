@@ -9,7 +9,7 @@ from psycopg.rows import class_row, dict_row, scalar_row
 from ragctl.db.connect import Connection
 from ragctl.db.search import VectorRetriever
 from ragctl.db.statements import statement
-from ragctl.db.values import from_database, to_database
+from ragctl.db.values import from_database, storable, to_database
 from ragctl.records import (
     Chunk,
     EmbeddedChunk,
@@ -88,6 +88,12 @@ class Chunks:
             StoredChunk(id=row.pop("id"), content_hash=row.pop("content_hash"), chunk=Chunk(**row))
             for row in rows
         ]
+
+    def by_id_or_ref(self, ids: Sequence[int], refs: Sequence[str]) -> list[Hit]:
+        """Return the passages that have one of these ids or references, without rank and score."""
+        values = {"ids": list(ids), "refs": [storable(ref) for ref in refs]}
+        with self._connection.cursor(row_factory=class_row(Hit)) as cursor:
+            return cursor.execute(statement("chunks/by_id_or_ref"), values).fetchall()
 
     def rank(self, query: Query, chunk_ids: Sequence[int]) -> PassageRank:
         """Return the exact rank of the nearest of some passages among all that are searched."""

@@ -158,6 +158,7 @@ def _traced(
             keyword_score=hit.keyword_score,
             in_prompt=hit.n in sent,
             cited=hit.n in cited,
+            named=hit.named,
         )
         for hit in passages
     )

@@ -1,0 +1,1 @@
+"""A stored request, run again from a stage with today's code, and what changed."""
