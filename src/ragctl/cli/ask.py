@@ -141,7 +141,10 @@ def ask(
         )
         raise typer.Exit(code)
     if question is None:
-        raise UsageError("no question was given", hint='Ask one: ragctl ask "How does it work?"')
+        raise UsageError(
+            "no question was given",
+            hint='Ask one: ragctl ask "How does it work?", or see ragctl ask --help.',
+        )
     asked = usable_question(read_question(sys.stdin) if question == "-" else question)
     code = ask_and_show(
         asked,

@@ -34,12 +34,7 @@ def retrieval_document(measured: Measured) -> Document:
         "chunker": identity.chunker,
         "chunker_parameters": dict(identity.chunker_parameters),
         "token_counter": TOKEN_COUNTER,
-        "bootstrap": {
-            "method": "percentile, over questions",
-            "level": LEVEL,
-            "resamples": RESAMPLES,
-            "seed": SEED,
-        },
+        "bootstrap": bootstrap_document(),
         "failed": [
             {
                 "mode": each.label,
@@ -54,6 +49,16 @@ def retrieval_document(measured: Measured) -> Document:
     }
 
 
+def bootstrap_document() -> Document:
+    """Return how intervals are made."""
+    return {
+        "method": "percentile, over questions",
+        "level": LEVEL,
+        "resamples": RESAMPLES,
+        "seed": SEED,
+    }
+
+
 def _of_mode(mode: str, measured: Measured) -> Document:
     comparison = measured.comparisons.get(mode)
     first = next(iter(measured.scored))
@@ -61,7 +66,7 @@ def _of_mode(mode: str, measured: Measured) -> Document:
         "mode": mode,
         **_mode_document(measured.scored[mode]),
         "run": measured.stored.get(mode),
-        "against": {"mode": first, **_comparison_document(comparison)} if comparison else None,
+        "against": {"mode": first, **comparison_document(comparison)} if comparison else None,
     }
 
 
@@ -96,7 +101,8 @@ def interval_document(between: Interval | None) -> list[float | None] | None:
     return None if between is None else [rounded(between.low), rounded(between.high)]
 
 
-def _comparison_document(comparison: Comparison) -> Document:
+def comparison_document(comparison: Comparison) -> Document:
+    """Return which questions were won and lost, and by how much the figures differ."""
     return {
         "won": [_decided_document(each) for each in comparison.won],
         "lost": [_decided_document(each) for each in comparison.lost],

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.eval_answers_shown import STORED_COUNTS, STORED_NAMES
 from ragctl.cli.eval_documents import history_document
 from ragctl.cli.eval_tables import figure_names
 from ragctl.cli.output import Output, harmless
@@ -26,7 +27,7 @@ _SAME = {False: 0.005, True: 0.5}  # what is shown as no change: of a share, of 
 def history(
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="KIND", help="Only runs of this kind, such as retrieval."),
+        typer.Option("--kind", metavar="KIND", help="Only such runs: retrieval or answers."),
     ] = None,
     file: Annotated[
         str | None,
@@ -42,7 +43,7 @@ def history(
 ) -> None:
     """List the runs that were stored, newest first, with what changed since the run before.
 
-    That is the last run of the same questions (by the content of the file), kind, mode and k.
+    That is the last run of the same questions (by the content of the file), kind, label and k.
     Where the index or the program is another, the line says so.
     """
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
@@ -57,10 +58,18 @@ def history(
         _show(runs, output)
     else:
         which = "No stored run fits." if kind or file else "No run is stored yet."
-        output.remark(f"{which} `ragctl eval retrieval FILE` measures and stores one.")
+        output.remark(f"{which} `ragctl eval retrieval FILE` and `answers` measure and store one.")
 
 
 def _show(runs: Sequence[PastEvaluation], output: Output) -> None:
+    """Print a table for each kind of run, for they have no figure in common."""
+    for number, kind in enumerate(dict.fromkeys(past.run.kind for past in runs)):
+        if number:
+            output.line()
+        _show_kind([past for past in runs if past.run.kind == kind], output)
+
+
+def _show_kind(runs: Sequence[PastEvaluation], output: Output) -> None:
     """Print a line a run, or where that does not fit a few short ones."""
     table = _table(runs)
     if output.fits(table):
@@ -72,7 +81,7 @@ def _show(runs: Sequence[PastEvaluation], output: Output) -> None:
         output.line(f"  {run.file}, {run.kind} {run.label}, k {run.k}")
         for name in _in_order(run.figures):
             if cell := _cell(past, name):
-                output.line(f"  {_shown(name, past):<13} {cell}")
+                output.line(f"  {_shown(name, past):<15} {cell}")
         if note := _note(past):
             output.line(f"  {note}")
 
@@ -100,7 +109,7 @@ def _table(runs: Sequence[PastEvaluation]) -> Table:
 
 def _in_order(names: Iterable[str]) -> list[str]:
     """Return figures as they are always shown; a database keeps no order of theirs."""
-    known = [*figure_names(0), TOKENS]
+    known = [*figure_names(0), TOKENS, *STORED_NAMES]
     places = {name: place for place, name in enumerate(known)}
     return sorted(names, key=lambda name: (places.get(name, len(known)), name))
 
@@ -112,6 +121,7 @@ def _time(past: PastEvaluation) -> str:
 def _heading(name: str) -> str:
     """Return a figure's name where runs of several k stand below each other."""
     shown = {key: text.replace("@0", "@k") for key, text in figure_names(0).items()}
+    shown |= STORED_NAMES
     return harmless("tokens" if name == TOKENS else shown.get(name, name))
 
 
@@ -124,7 +134,7 @@ def _cell(past: PastEvaluation, name: str) -> str:
     value, change = past.run.figures.get(name), changes(past).get(name)
     if value is None:
         return ""
-    is_count = abs(value) > 1 and float(value).is_integer()
+    is_count = name in STORED_COUNTS or (abs(value) > 1 and float(value).is_integer())
     shown = f"{value:,.0f}" if is_count else f"{value:.2f}"
     if change is None:
         return shown

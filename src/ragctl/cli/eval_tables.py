@@ -47,8 +47,8 @@ class _Line:
 
     def share(self, figure: str) -> str:
         share: float | None = getattr(self.figures, figure)
-        between = self.intervals.get(figure)
-        return "-" if share is None else f"{share:.2f}{f' {_between(between)}' if between else ''}"
+        known = self.intervals.get(figure)
+        return "-" if share is None else f"{share:.2f}{f' {between(known)}' if known else ''}"
 
 
 def show_retrieval(measured: Measured, output: Output) -> None:
@@ -56,7 +56,9 @@ def show_retrieval(measured: Measured, output: Output) -> None:
     _show_figures(measured.scored, output, k=measured.k)
     against = next(iter(measured.scored))
     for mode, comparison in measured.comparisons.items():
-        _show_comparison(comparison, output, mode=mode, against=against, k=measured.k)
+        show_comparison(
+            comparison, output, name=mode, against=against, names=figure_names(measured.k)
+        )
     identity = measured.identity
     output.remark(
         f"{identity.chunker}, {identity.embedding.label}, {', '.join(measured.scored)}; "
@@ -90,7 +92,8 @@ def _line(name: str, scored: Sequence[Scored]) -> _Line:
     )
 
 
-def _between(interval: Interval) -> str:
+def between(interval: Interval) -> str:
+    """Return an interval as shown behind its figure."""
     return f"{interval.low:.2f}–{interval.high:.2f}"
 
 
@@ -132,23 +135,24 @@ def _narrow(lines: Sequence[_Line], *, k: int) -> Table:
     return table
 
 
-def _show_comparison(
-    comparison: Comparison, output: Output, *, mode: str, against: str, k: int
+def show_comparison(
+    comparison: Comparison, output: Output, *, name: str, against: str, names: Mapping[str, str]
 ) -> None:
-    """Print which questions a mode wins and loses, and the differences of the figures."""
+    """Print which questions one wins and loses, and the differences of the figures by name."""
     won, lost = len(comparison.won), len(comparison.lost)
     output.line()
-    output.line(f"{mode} against {against}: {won:,} won, {lost:,} lost, {comparison.alike:,} alike")
+    title = f"{harmless(name)} against {harmless(against)}"
+    output.line(f"{title}: {won:,} won, {lost:,} lost, {comparison.alike:,} alike")
     for name, decided in (("won", comparison.won), ("lost", comparison.lost)):
         if decided:
             output.line(f"  {name:<5} {_ids(decided)}")
-    names = figure_names(k)
+    width = max(map(len, names.values())) + 1
     for each in comparison.differences:
         if each.mean is not None:
             low_high = ""
             if each.interval is not None:
                 low_high = f"  {each.interval.low:+.3f} to {each.interval.high:+.3f}"
-            output.line(f"  {names[each.figure]:<11} {each.mean:+.3f}{low_high}")
+            output.line(f"  {names[each.figure]:<{width}} {each.mean:+.3f}{low_high}")
 
 
 def _ids(decided: Sequence[Decided]) -> str:

@@ -83,7 +83,7 @@ COMMANDS = (
     LazyCommand(
         name="eval",
         module="ragctl.cli.evaluate",
-        about="Measure how well passages are found for known questions.",
+        about="Measure with known questions what is found and answered.",
         group="Understand",
     ),
     LazyCommand(

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol, TypeVar
 
 from ragctl.evaluate.questions import KnownQuestion
 from ragctl.protocols import Embedder, Retriever
@@ -145,7 +146,15 @@ def shares(scored: Sequence[Scored]) -> dict[str, float | None]:
     return {name: getattr(overall, name) for name in SHARES}
 
 
-def by_kind(scored: Sequence[Scored]) -> list[tuple[str, list[Scored]]]:
+class _OfQuestion(Protocol):
+    @property
+    def question(self) -> KnownQuestion: ...
+
+
+Each = TypeVar("Each", bound=_OfQuestion)
+
+
+def by_kind(scored: Sequence[Each]) -> list[tuple[str, list[Each]]]:
     """Return the questions of each kind by name, and last all of them."""
     kinds = sorted({each.question.kind for each in scored})
     groups = [(kind, [each for each in scored if each.question.kind == kind]) for kind in kinds]
