@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_facts_are_looked_for_in_the_answer_without_its_citations() -> None:
     refused = scored(question, given("The passages do not say at most 64.", refused=True))
     assert answer_values(refused)["any_fact"] == 0.0
     assert answer_values(scored(known(), given()))["facts"] is None
+
+
+def test_an_answer_that_was_withheld_is_neither_answered_nor_refused() -> None:
+    question = known("q", ("/a", None), facts=("withheld",))
+    withheld = replace(given("This answer was withheld."), withheld=True)
+    values = answer_values(scored(question, withheld))
+    assert (values["answered"], values["facts"], values["gold_page"]) == (0.0, 0.0, 0.0)
+    assert (values["cited"], values["refusal_precision"]) == (None, None)
+    figures = answer_figures([scored(question, withheld)])[-1]
+    assert (figures.refused, figures.words_median) == (0, 0)
 
 
 def test_a_citation_is_valid_that_leads_to_a_passage_and_none_may_lead_nowhere() -> None:

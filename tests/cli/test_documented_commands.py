@@ -29,7 +29,7 @@ from ragctl.db.connect import connect
 from ragctl.db.programs import find_programs
 from ragctl.db.server import PACKAGES, EmbeddedServer
 from ragctl.settings import SettingsFile, read
-from tests.ollama_server import OllamaServer, chat
+from tests.ollama_server import OllamaServer, Reply, chat
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PAGES = [README, *sorted(handbook().rglob("*.md"))]
@@ -221,6 +221,9 @@ def place() -> Iterator[Place]:
         server = EmbeddedServer(base / "data", system_dir=base / "system")
         with OllamaServer() as ollama, _program(base):
             ollama.on("/api/chat", chat("It refills lazily ", "[1]."))
+            names = ("nomic-embed-text", "llama3", "mistral")
+            models = [{"name": f"{name}:latest", "digest": f"digest-of-{name}"} for name in names]
+            ollama.on("/api/tags", Reply(document={"models": models}))
             try:
                 yield _prepared(base, server, ollama)
             finally:

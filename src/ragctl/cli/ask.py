@@ -54,6 +54,7 @@ app = options.command_app("Answer a question from the site, with citations.")
 
 @app.command(
     epilog='Examples: ragctl ask "How does the token bucket refill?" | '
+    "ragctl ask --replay last --prompt strict | "
     "echo 'What is RCU?' | ragctl ask - --track kernel --json",
 )
 def ask(

@@ -2,7 +2,7 @@
 
 Each figure is a mean over the questions that it can be asked of:
 
-- ``answered``: of those that the site answers, the share that was not refused.
+- ``answered``: of those that the site answers, the share that got an answer.
 - ``refusal_recall``: of those that it does not answer, the share that was refused.
 - ``refusal_precision``: of those that were refused, the share that the site does not answer.
 - ``facts``, ``any_fact``: of those that name facts, the share whose answer holds all, one of them.
@@ -11,7 +11,8 @@ Each figure is a mean over the questions that it can be asked of:
 - ``supported``: the mean over answers with claims of the share of their claims that stand.
 - ``problems``: how many an answer has.
 
-A refusal of what the site answers misses its facts and its page; so does a question that failed.
+A refusal of what the site answers misses its facts and its page; so does a question that failed,
+and an answer that was withheld from its reader.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class ScoredAnswer:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer that does not decline."""
-        return self.answer is not None and not self.answer.refused
+        """Whether the reader got an answer: one that neither declines nor was withheld."""
+        return self.answer is not None and _is_given(self.answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ def score_answer(
     known: KnownQuestion, answer: Answer | None, *, ms: float, error: str = ""
 ) -> ScoredAnswer:
     """Return how well an answer fits a question."""
-    text = folded(_without_marks(answer.text)) if answer is not None and not answer.refused else ""
+    text = folded(_without_marks(answer.text)) if answer is not None and _is_given(answer) else ""
     missing = tuple(fact for fact in known.must_contain if folded(fact) not in text)
     return ScoredAnswer(
         question=known,
@@ -131,6 +132,10 @@ def score_answer(
         ms=ms,
         error=error,
     )
+
+
+def _is_given(answer: Answer) -> bool:
+    return not answer.refused and not answer.withheld
 
 
 def _without_marks(text: str) -> str:
@@ -196,7 +201,7 @@ def answer_means(scored: Sequence[ScoredAnswer]) -> dict[str, float | None]:
 def _figures(kind: str, scored: Sequence[ScoredAnswer]) -> AnswerFigures:
     rows = [answer_values(each) for each in scored]
     answers = [each.answer for each in scored if each.answer is not None]
-    given = [answer for answer in answers if not answer.refused]
+    given = [answer for answer in answers if _is_given(answer)]
     words = [len(answer.text.split()) for answer in given]
     times = sorted(each.ms for each in scored if each.answer is not None)
     verdicts = Counter(claim.verdict for answer in answers for claim in answer.claims)
@@ -209,7 +214,7 @@ def _figures(kind: str, scored: Sequence[ScoredAnswer]) -> AnswerFigures:
         words_median=int(median(words)) if words else 0,
         ms_median=round(median(times)) if times else 0,
         ms_p90=round(times[math.ceil(0.9 * len(times)) - 1]) if times else 0,
-        refused=len(answers) - len(given),
+        refused=sum(answer.refused for answer in answers),
         extractive=sum(answer.degraded for answer in given),
         incomplete=sum(answer.finish in ("torn", "repetition", "length") for answer in answers),
         from_list=sum(answer.route == CATALOGUE_ROUTE for answer in answers),
