@@ -13,6 +13,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
+from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import outcome_of
 from ragctl.pipeline import CATALOGUE_ROUTE
@@ -74,9 +75,18 @@ def show(
     debug: options.Debug = False,
 ) -> None:
     """Show one question: when, route, models, time by phase, passages, answer, problems."""
-    prefix = identity.strip().lower()
     with wiring.open_database(_settings(site, database_url)) as database:
-        found = database.traces.beginning_with(prefix, at_most=5) if prefix else []
+        found = find_trace(database, identity)
+    _show(found, as_json=json, with_prompt=prompt)
+
+
+def find_trace(database: Database, identity: str) -> Trace:
+    """Return the one trace whose id begins with a text.
+
+    Raises :class:`~ragctl.errors.UsageError` where there is none, or more than one.
+    """
+    prefix = identity.strip().lower()
+    found = database.traces.beginning_with(prefix, at_most=5) if prefix else []
     if not found:
         raise UsageError(
             f"there is no trace {identity!r}", hint="List them with `ragctl trace list`."
@@ -86,7 +96,7 @@ def show(
             f"several traces begin with {identity!r}",
             hint="One of: " + ", ".join(candidate.id for candidate in found),
         )
-    _show(found[0], as_json=json, with_prompt=prompt)
+    return found[0]
 
 
 @app.command(name="list", epilog="Example: ragctl trace list -n 50 --json")
