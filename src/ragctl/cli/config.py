@@ -223,6 +223,8 @@ def _in_words(route: RouteSettings) -> str:
 def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(str(part) for part in value)
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -121,7 +121,7 @@ def _cut_lines(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[s
     start = 0
     for line in lines:
         end = start + len(line)
-        here = [(max(a, start) - start, min(b, end) - start) for a, b in spans if a < end > start]
+        here = [(max(a, start) - start, min(b, end) - start) for a, b in spans]
         here = [(a, b) for a, b in here if a < b]
         left.append(_without(line, here) if here else line)
         start = end + 1
