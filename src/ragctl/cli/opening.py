@@ -25,7 +25,7 @@ _NEWEST = 50
 app = options.command_app("Open a source of the last answer in the browser.")
 
 
-@app.command(name="open", epilog="Examples: ragctl open 1 | ragctl open 2 --print")
+@app.command(name="open", epilog="Examples: ragctl open 1 | ragctl open 1 --print")
 def open_(
     number: Annotated[
         int, typer.Argument(metavar="N", help="The number of the source, as it was printed.")
