@@ -102,7 +102,7 @@ def test_verbose_tells_phases_tokens_and_rates_on_stderr_and_changes_nothing_els
         "40 tokens, 10.0 tokens/s",
         "check",
         "1 statement",
-        "ollama/llama3: stop",
+        "ollama/llama3: answered",
     ):
         assert text in told.err
         assert text not in quiet.err
