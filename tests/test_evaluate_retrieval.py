@@ -11,6 +11,7 @@ import pytest
 from ragctl.errors import UsageError
 from ragctl.evaluate.questions import Gold, KnownQuestion, parse_questions
 from ragctl.evaluate.retrieval import evaluate_retrieval, figures, prompt_tokens, score
+from ragctl.prompts import shipped
 from ragctl.records import EmbeddingIdentity, Hit, Purpose, Query, Vector
 from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens
@@ -161,8 +162,8 @@ def test_questions_are_embedded_in_batches_as_questions_and_each_is_searched() -
 
 def test_prompt_tokens_are_those_of_the_prompt_that_would_be_sent() -> None:
     found = hits(("/a", None, "body " * 100), ("/b", None, "body " * 4000))
-    sent = render("Why?", found, template="strict", budget_tokens=1000)
-    counted = prompt_tokens("Why?", found, template="strict", budget_tokens=1000)
+    sent = render("Why?", found, template=shipped("strict"), budget_tokens=1000)
+    counted = prompt_tokens("Why?", found, template=shipped("strict"), budget_tokens=1000)
     assert counted == estimated_tokens(sent.text)
     assert counted < 1000
 

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("route_settings",),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
-    ("audit", "comparing", "freshness", "ledger", "link_check", "site_guess"),
+    ("audit", "comparing", "freshness", "ledger", "link_check", "prompts", "site_guess"),
     ("indexing",),
     ("pipeline",),
     ("evaluate", "replay", "staging", "why", "wiring"),

@@ -12,6 +12,7 @@ import pytest
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import trace_of, trace_of_failure, without_texts
 from ragctl.pipeline import AnswerOptions, checked
+from ragctl.prompts import shipped
 from ragctl.records import (
     Asked,
     Attempt,
@@ -91,7 +92,7 @@ def traced(
     text: str = "The token bucket refills lazily [1].", *, hits: Sequence[Hit] = HITS
 ) -> Trace:
     """Return the trace of an answer that a model wrote from some passages."""
-    prompt = render(QUESTION, hits, template="balanced", budget_tokens=4000)
+    prompt = render(QUESTION, hits, template=shipped("balanced"), budget_tokens=4000)
     answer = checked(
         QUESTION,
         Draft(text=text, route="ollama/llama3", finish="stop"),
@@ -106,7 +107,7 @@ def traced(
 
 def failed(*, came_to_a_prompt: bool = True) -> Trace:
     """Return the trace of a question whose model was down."""
-    prompt = render(QUESTION, HITS, template="balanced", budget_tokens=4000)
+    prompt = render(QUESTION, HITS, template=shipped("balanced"), budget_tokens=4000)
     error = ContentError("down")
     return trace_of_failure(
         "0199", ASKED, error, prompt=prompt if came_to_a_prompt else None, text="", total_ms=1.0
@@ -208,7 +209,7 @@ def test_from_generate_the_stored_prompt_is_sent_as_it_was_though_all_passages_a
 
 def test_from_render_what_is_left_is_numbered_anew_and_sent_with_the_template_of_today() -> None:
     writer = Writer("Readers never wait for writers [1].")
-    options = AnswerOptions(template="strict", budget_tokens=4000, least_share=0.0)
+    options = AnswerOptions(template=shipped("strict"), budget_tokens=4000, least_share=0.0)
     done = run(traced(), "render", today=HITS[2:], writer=writer, options=options)
     assert "[1] (page: Page 3" in writer.prompts[0].text
     assert "Page 1" not in writer.prompts[0].text

@@ -42,6 +42,7 @@ def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> 
     """Look at everything ragctl needs and return what was found, in the order of need."""
     checks = [
         *_guarded("settings", lambda: _settings(environ, folder)),
+        *_guarded("prompt", lambda: _prompt(settings)),
         *_guarded("data directory", lambda: _data_directory(settings, environ)),
     ]
     found = _Found()
@@ -88,6 +89,14 @@ def _settings(environ: Mapping[str, str], folder: Path) -> Iterator[Check]:
         message=message,
         fix="" if files else "ragctl config init",
     )
+
+
+def _prompt(settings: Settings) -> Iterator[Check]:
+    template = wiring.make_template(settings)
+    if template.name.startswith("file:"):
+        yield Check(
+            name="prompt", outcome="pass", message=f"{settings.generation.prompt} ({template.name})"
+        )
 
 
 def _data_directory(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:

@@ -29,6 +29,7 @@ from ragctl.indexing import (
     with_vectors,
 )
 from ragctl.ledger import Ledger
+from ragctl.prompts import balanced
 from ragctl.protocols import Chunker, Coverage, Embedder, Generator, Parser, Retriever
 from ragctl.records import (
     Answer,
@@ -61,6 +62,7 @@ from ragctl.stages.links import link_to
 from ragctl.stages.names import name_keys
 from ragctl.stages.refusals import is_refusal
 from ragctl.stages.render import render
+from ragctl.stages.template import Template
 
 CATALOGUE_ROUTE = "catalogue"
 
@@ -91,7 +93,7 @@ class AnswerOptions:
     tracks: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     k: int = 5
-    template: str = "balanced"
+    template: Template = field(default_factory=balanced)
     budget_tokens: int = 1500
     least_share: float = 0.65
     calibration: Calibration | None = None

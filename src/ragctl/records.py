@@ -440,7 +440,9 @@ class Answer:
 
     A refusal has no sources but the pages that come nearest in ``nearest``; ``beneath`` quotes the
     passages where a model refused although they very probably hold the answer. What was withheld
-    from the reader stays in ``original``, for the trace alone.
+    from the reader stays in ``original``, for the trace alone. ``strict`` is the text without the
+    statements in ``left_out``, empty where none of it holds and ``None`` where nobody asked for
+    that.
     """
 
     question: str
@@ -463,6 +465,8 @@ class Answer:
     beneath: str = ""
     withheld: bool = False
     original: Answer | None = None
+    strict: str | None = None
+    left_out: tuple[Claim, ...] = ()
     cached: bool = False
     cost_usd: float | None = None
     trace_id: str = ""

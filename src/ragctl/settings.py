@@ -128,7 +128,12 @@ class GenerationSettings:
         choices=("auto", "ollama", "extractive"),
     )
     model: str = _setting("llama3", "model that writes the answer")
-    prompt: str = _setting("balanced", "prompt: balanced or strict", choices=("balanced", "strict"))
+    prompt: str = _setting(
+        "balanced",
+        "prompt: balanced, strict, or the path of a file with a template of your own",
+        choices=("balanced", "strict"),
+        is_path=True,
+    )
     num_ctx: int = _setting(4096, "context window in tokens", minimum=256)
     num_predict: int = _setting(512, "longest answer in tokens", minimum=1)
     prompt_tokens: int = _setting(
@@ -206,6 +211,9 @@ class CheckSettings:
         "secret masks secrets",
         choices=("foreign_host", "secret", "instructions", "no_citation", "unsupported"),
     )
+    strict_citations: bool = _setting(
+        False, "leave out of an answer what the check found to have no support"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +282,10 @@ class SettingsFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownSetting:
-    """One setting as declared: its key, type, default, meaning and limits."""
+    """One setting as declared: its key, type, default, meaning and limits.
+
+    With ``choices`` and ``is_path``, one of these words or a path.
+    """
 
     key: str
     kind: type[Any]
@@ -470,7 +481,7 @@ def _unknown(key: str, origin: str, known: Mapping[str, object]) -> SettingsErro
 def _checked(known: KnownSetting, value: object, origin: str, folder: Path | None) -> Any:
     converted = _converted(known, value, origin)
     chosen = converted if isinstance(converted, tuple) else (converted,)
-    if known.choices and not set(chosen) <= set(known.choices):
+    if known.choices and not known.is_path and not set(chosen) <= set(known.choices):
         choices = ", ".join(known.choices)
         raise _refused(known, value, origin, f"must be one of: {choices}")
     if isinstance(converted, int | float):
@@ -480,7 +491,7 @@ def _checked(known: KnownSetting, value: object, origin: str, folder: Path | Non
             raise _refused(known, value, origin, f"must be at most {known.maximum:g}")
     if known.key == "site.base_url" and converted and not _WEB_ADDRESS.fullmatch(converted):
         raise _refused(known, value, origin, "must be an address such as https://site.example")
-    if known.is_path and converted:
+    if known.is_path and converted and converted not in known.choices:
         path = Path(cast(str, converted)).expanduser()
         converted = str(folder / path if folder is not None else path)
     return converted
@@ -491,6 +502,8 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
         return _texts(known, value, origin)
     if isinstance(value, str) and known.kind is str:
         return value.strip()
+    if known.kind is bool:
+        return _truth(known, value, origin)
     if isinstance(value, str) and known.key.endswith("_seconds"):
         value = seconds_of(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or known.kind is str:
@@ -506,6 +519,19 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
     return number
 
 
+def _truth(known: KnownSetting, value: object, origin: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in _TRUTHS:
+        raise _refused(known, value, origin, "must be true or false")
+    return _TRUTHS[word]
+
+
+_TRUTHS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
 
 

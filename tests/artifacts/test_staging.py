@@ -18,6 +18,7 @@ from ragctl.artifacts.vectors import read_vectors
 from ragctl.comparing import Change, Comparison, compare
 from ragctl.errors import EmbeddingRefused, IndexMismatch, UsageError
 from ragctl.pipeline import AnswerOptions
+from ragctl.prompts import shipped
 from ragctl.records import Answer, Draft, EmbeddingIdentity, Prompt, Purpose, Vector
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.parse import MarkdownParser
@@ -99,7 +100,7 @@ class Build:
                 folder, question, self.embedder, k=2, **o
             ),
             "render": lambda template="balanced", **o: run_render(
-                folder, template=template, budget_tokens=3000, least_share=0.5, **o
+                folder, template=shipped(template), budget_tokens=3000, least_share=0.5, **o
             ),
             "generate": lambda **o: run_generate(
                 folder, self.generator, parameters={}, on_text=lambda _text: None, **o

@@ -34,7 +34,8 @@ def test_the_page_of_settings_lists_every_key_with_its_default() -> None:
     for known in known_settings():
         assert known.key in listed, f"{known.key} is missing: run scripts/reference"
         empty = known.default in ("", ())
-        shown = "empty" if empty else str(known.default).removesuffix(".0")
+        default = str(known.default).lower() if known.kind is bool else str(known.default)
+        shown = "empty" if empty else default.removesuffix(".0")
         assert listed[known.key] == shown, f"{known.key} {STALE}"
     assert set(listed) == {known.key for known in known_settings()}
 

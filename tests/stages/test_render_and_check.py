@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ragctl.prompts import shipped
 from ragctl.records import Draft, Finish, Hit, LinkStyle, Prompt
 from ragctl.stages.check import cite, find_problems
 from ragctl.stages.render import render
@@ -41,8 +42,8 @@ def _prompt(*hits: Hit) -> Prompt:
 
 def test_the_prompt_has_fixed_words_first_and_the_question_last() -> None:
     hits = [_hit(1, body="First body."), _hit(2, url="/b", section=None, body="Second body.")]
-    one = render("Why one?", hits, template="balanced", budget_tokens=4000).text
-    two = render("Why two?", hits[:1], template="balanced", budget_tokens=4000).text
+    one = render("Why one?", hits, template=shipped("balanced"), budget_tokens=4000).text
+    two = render("Why two?", hits[:1], template=shipped("balanced"), budget_tokens=4000).text
     shared = one[: one.index("[1]")] if "[1]" in one else ""
     assert len(shared) > 300
     assert two.startswith(one.partition("Passages:")[0])
@@ -52,8 +53,8 @@ def test_the_prompt_has_fixed_words_first_and_the_question_last() -> None:
 
 
 def test_strict_and_balanced_differ_in_how_they_refuse() -> None:
-    strict = render("Why?", [_hit(1)], template="strict", budget_tokens=4000)
-    balanced = render("Why?", [_hit(1)], template="balanced", budget_tokens=4000)
+    strict = render("Why?", [_hit(1)], template=shipped("strict"), budget_tokens=4000)
+    balanced = render("Why?", [_hit(1)], template=shipped("balanced"), budget_tokens=4000)
     assert "The passages do not say." in strict.text
     assert "The passages do not say." not in balanced.text
     assert strict.template != balanced.template
@@ -61,7 +62,7 @@ def test_strict_and_balanced_differ_in_how_they_refuse() -> None:
 
 def test_whole_passages_are_dropped_from_the_end_when_the_window_is_small() -> None:
     hits = [_hit(number, body="word " * 400) for number in range(1, 6)]
-    prompt = render("Why?", hits, template="balanced", budget_tokens=1100)
+    prompt = render("Why?", hits, template=shipped("balanced"), budget_tokens=1100)
     assert [hit.n for hit in prompt.passages] == [1, 2]
     assert estimated_tokens(prompt.text) <= 1100
     problems = find_problems(_draft("So [1]."), prompt, refused=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragctl.prompts import shipped
 from ragctl.records import Hit
 from ragctl.stages.render import render
 from ragctl.stages.select import worth_sending
@@ -57,7 +58,11 @@ def test_nearest_passages_alone_all_stay() -> None:
 
 def test_what_is_not_worth_sending_is_not_told_as_crowded_out() -> None:
     prompt = render(
-        "Why?", _hits(0.8, 0.7, 0.2), template="balanced", budget_tokens=1500, least_share=0.65
+        "Why?",
+        _hits(0.8, 0.7, 0.2),
+        template=shipped("balanced"),
+        budget_tokens=1500,
+        least_share=0.65,
     )
     assert _numbers(prompt.passages) == [1, 2]
     assert prompt.crowded_out == 0

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.answering import Answering
 from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
@@ -41,9 +42,10 @@ from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
-from ragctl.records import Answer, Asked, Calibration, Evidence, Prompt, Trace
+from ragctl.records import Answer, Asked, Calibration, Trace
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, headings_of
+from ragctl.stages.strict import strictly
 
 LONGEST_QUESTION = 2000
 LONGEST_INPUT = 16 * 1024
@@ -75,12 +77,6 @@ def ask(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Quote the passages: no model writes the answer.")
     ] = False,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            "--prompt", metavar="NAME", help="The prompt that is sent: balanced or strict."
-        ),
-    ] = None,
     replay: ReplayedTrace = None,
     from_stage: FromStage = None,
     show_prompt: Annotated[
@@ -89,6 +85,22 @@ def ask(
     show_passages: Annotated[
         bool, typer.Option("--show-passages", help="Print the passages after the answer.")
     ] = False,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            "--prompt",
+            metavar="PROMPT",
+            help="The prompt: balanced, strict, or a file with a template of your own.",
+        ),
+    ] = None,
+    strict_citations: Annotated[
+        bool | None,
+        typer.Option(
+            "--strict-citations/--no-strict-citations",
+            help="Leave out statements that the check finds without support. Nothing is shown "
+            "before the whole answer is checked: what was read cannot be taken back.",
+        ),
+    ] = None,
     no_catalogue: Annotated[
         bool,
         typer.Option(
@@ -97,6 +109,12 @@ def ask(
         ),
     ] = False,
     artifacts: options.Artifacts = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Say on stderr what took how long, with tokens and rates."
+        ),
+    ] = False,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -118,6 +136,7 @@ def ask(
             "generation.model": model,
             "generation.provider": "extractive" if no_model else "ollama" if model else None,
             "generation.prompt": prompt,
+            "checks.strict_citations": strict_citations,
         }
     )
     others = {
@@ -158,6 +177,7 @@ def ask(
         with_passages=show_passages,
         artifacts=artifacts,
         from_passages=no_catalogue or bool(mode or model or prompt),
+        verbose=verbose,
     )
     raise typer.Exit(code)
 
@@ -216,6 +236,7 @@ def ask_and_show(
     with_passages: bool = False,
     artifacts: Path | None = None,
     from_passages: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Answer a question, print it, and return the exit code.
 
@@ -223,6 +244,8 @@ def ask_and_show(
     ``from_passages`` or something is asked for that only an answer from passages has.
     """
     from_passages = from_passages or bool(pages or with_prompt or with_passages or artifacts)
+    is_strict = settings.checks.strict_citations
+    wiring.make_template(settings)  # refused before a server is started
     with wiring.open_database(settings) as database:
         identity = database.identity.load()
         if identity is None or database.chunks.count() == 0:
@@ -248,7 +271,7 @@ def ask_and_show(
             k=settings.retrieval.k,
             mode=settings.retrieval.mode,
             embedding_model=identity.embedding.label,
-            template=settings.generation.prompt,
+            template=options_of_answer.template.name,
         )
         with _recorder(asked, settings, database, output) as recorder:
             listed = None
@@ -256,14 +279,21 @@ def ask_and_show(
                 listed = _looked_up(question, database, options_of_answer, recorder)
             if listed:
                 _remark_changes(database, settings, root, output)
-                _show_looked_up(listed, output, root=root, as_json=as_json)
+                _show_looked_up(listed, output, root=root, as_json=as_json, verbose=verbose)
                 return EXIT_DONE
+            answering = Answering(
+                output,
+                as_json=as_json,
+                with_prompt=with_prompt,
+                checks_first=is_strict,
+                clock=time.perf_counter,
+            )
             search = wiring.make_search(settings, database, recorded=identity)
             generator = wiring.make_generator(
                 settings,
                 database=database,
                 quotes_instead=True,
-                on_restart=_ignored if as_json else partial(_say_restart, output),
+                on_restart=answering.restart,
                 on_lost=partial(_say_alone, output),
             )
             written = artifacts and beside(
@@ -279,32 +309,34 @@ def ask_and_show(
             if generator.remark and not as_json:
                 output.remark(generator.remark, style="yellow")
 
-            def show(prompt: Prompt) -> None:
-                output.line(prompt.text)
-                output.line()
-
-            found = answer(
-                question,
-                options=options_of_answer,
-                embedder=search.embedder,
-                retriever=written or search.retriever,
-                coverage=wiring.make_coverage(database),
-                on_evidence=_ignored if as_json else lambda found: _remark_evidence(found, output),
-                generator=written or generator.part,
-                on_prompt=recorder.prompts(show if with_prompt and not as_json else _ignored),
-                on_text=recorder.texts(_ignored if as_json else output.stream),
-                clock=time.perf_counter,
-            )
+            with answering:
+                found = answer(
+                    question,
+                    options=options_of_answer,
+                    embedder=search.embedder,
+                    retriever=written or search.retriever,
+                    coverage=wiring.make_coverage(database),
+                    on_evidence=answering.evidence,
+                    generator=written or generator.part,
+                    on_prompt=recorder.prompts(answering.prompt),
+                    on_text=recorder.texts(answering.text),
+                    clock=time.perf_counter,
+                )
             if search.unreached:
                 told = keyword_only(search.unreached)
                 found = replace(found, problems=(told, *found.problems))
+            if is_strict:
+                found = strictly(found, links=options_of_answer.links)
             found = recorder.keep(found)
     if written:
         written.finish(found, whole_answer_document(found))
     if as_json:
         output.json(answer_document(found, include_prompt=with_prompt))
     else:
-        _show(found, output, root, with_passages=with_passages)
+        shown = answering.shown(found, links=options_of_answer.links)
+        _show(shown, output, root, with_passages=with_passages)
+    if verbose:
+        output.remark_table(answering.phases(found))
     failed = any(problem.code == NO_ROUTE for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
@@ -327,12 +359,17 @@ def _looked_up(
     return recorder.keep(found) if found else None
 
 
-def _show_looked_up(found: Answer, output: Output, *, root: str | None, as_json: bool) -> None:
+def _show_looked_up(
+    found: Answer, output: Output, *, root: str | None, as_json: bool, verbose: bool
+) -> None:
+    if verbose:
+        output.remark(f"Route {found.route}, {found.timings.total or 0:,.1f} ms.")
     if as_json:
         output.json(answer_document(found))
         return
     output.remark("Answered from the list of pages, without a model.")
     output.stream(found.text)
+    output.line()
     numbered = tuple(replace(one, passages=(one.n,)) for one in found.citations)
     _show(replace(found, citations=numbered), output, root, with_passages=False)
 
@@ -351,7 +388,7 @@ def answer_options(
         pages=pages,
         words_will_do=settings.retrieval.mode == "hybrid",
         k=settings.retrieval.k,
-        template=settings.generation.prompt,
+        template=wiring.make_template(settings),
         budget_tokens=wiring.prompt_budget(settings, token_ratio=token_ratio),
         least_share=settings.retrieval.least_share,
         calibration=calibration,
@@ -392,19 +429,6 @@ def _ignored(_piece: object) -> None:
     """Take a prompt or a piece of an answer that is printed later or not at all."""
 
 
-def _remark_evidence(evidence: Evidence, output: Output) -> None:
-    """Say before the answer how much the passages found are worth for it."""
-    if evidence.verdict not in ("weak", "not covered"):
-        return
-    if evidence.verdict == "not covered":
-        told = "The site probably does not cover this"
-    elif evidence.named_in:
-        told = f"Weak evidence; {evidence.rare_name} stands in [{evidence.named_in}]"
-    else:
-        told = "Weak evidence"
-    output.remark(f"{told} (probability of an answer {evidence.probability:.2f}).", style="yellow")
-
-
 def _say_restart(output: Output, reason: str) -> None:
     """Part what was shown and broke off from the answer that is written anew below it."""
     output.stream(f"\n\n--- {reason}. The answer is written anew: ---\n\n")
@@ -418,7 +442,6 @@ def _say_alone(output: Output, error: DatabaseError) -> None:
 
 
 def _show(found: Answer, output: Output, root: str | None, *, with_passages: bool) -> None:
-    output.line()
     if found.beneath:
         output.line()
         output.line(Text("What the passages say", style="bold"))

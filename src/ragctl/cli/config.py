@@ -97,7 +97,7 @@ def set_value(
     if not isinstance(table, TomlTable):
         raise SettingsError(f"{section} in {path} is not a table", hint=f"Write [{section}].")
     found = getattr(getattr(checked, section), name)
-    if known.is_path and found:
+    if known.is_path and found and found not in known.choices:
         found = _from_folder(Path(value).expanduser(), path.parent)
     table[name] = list(found) if isinstance(found, tuple) else found
     text = tomlkit.dumps(document)
@@ -223,6 +223,8 @@ def _in_words(route: RouteSettings) -> str:
 def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(str(part) for part in value)
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

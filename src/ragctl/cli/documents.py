@@ -61,6 +61,8 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
             for page in answer.nearest
         ],
         "beneath": answer.beneath,
+        "answer_strict": answer.strict,
+        "left_out": [claim.text for claim in answer.left_out],
         "route": answer.route,
         "attempts": [
             {"route": attempt.route, "outcome": attempt.outcome, "ms": round(attempt.ms, 1)}

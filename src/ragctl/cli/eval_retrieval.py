@@ -171,7 +171,7 @@ def _scored(
     search = wiring.make_search(settings, database, recorded=identity)
     if search.unreached:
         raise ModelUnreachable(search.unreached, hint="Give --mode keyword to do without.")
-    generation = settings.generation
+    template = wiring.make_template(settings)
     with QuestionProgress(output, total=len(questions)) as progress:
         return list(
             evaluate_retrieval(
@@ -182,7 +182,7 @@ def _scored(
                 batch_size=_BATCH,
                 prompt_tokens=partial(
                     prompt_tokens,
-                    template=generation.prompt,
+                    template=template,
                     budget_tokens=wiring.prompt_budget(settings),
                     least_share=settings.retrieval.least_share,
                 ),

@@ -57,6 +57,12 @@ COMMANDS = (
         group="Every day",
     ),
     LazyCommand(
+        name="open",
+        module="ragctl.cli.opening",
+        about="Open a source of the last answer in the browser.",
+        group="Every day",
+    ),
+    LazyCommand(
         name="sources",
         module="ragctl.cli.sources",
         about="List the pages that are in the database.",

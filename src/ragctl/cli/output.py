@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TextIO
 
 from rich.console import Console
@@ -35,6 +35,8 @@ class Output:
         self.is_terminal = sys.stdout.isatty()
         self.has_links = self.is_terminal and not plain
         self.is_live = sys.stderr.isatty() and environ.get("TERM", "") != "dumb"
+        self.has_markdown = self.has_links
+        self.before_remark: Callable[[], None] | None = None
         self.data = _console(sys.stdout, plain=plain)
         self.remarks = _console(sys.stderr, plain=plain)
 
@@ -53,7 +55,9 @@ class Output:
         sys.stdout.flush()
 
     def remark(self, text: str, *, style: str = "") -> None:
-        """Print a line for people on stderr."""
+        """Print a line for people on stderr; ``before_remark`` makes room for it."""
+        if self.before_remark is not None:
+            self.before_remark()
         self.remarks.print(Text(harmless(text), style=style), soft_wrap=True)
 
     def line(self, text: str | Text = "") -> None:
@@ -62,10 +66,11 @@ class Output:
 
     def table(self, table: Table) -> None:
         """Print a table without blanks at the ends of its lines."""
-        with self.data.capture() as captured:
-            self.data.print(table)
-        lines = captured.get().split("\n")
-        self.data.file.write("\n".join(line.rstrip(" ") for line in lines))
+        _print_table(table, self.data)
+
+    def remark_table(self, table: Table) -> None:
+        """Print a table for people on stderr."""
+        _print_table(table, self.remarks)
 
     def fits(self, table: Table) -> bool:
         """Tell whether a table can be shown without breaking a cell."""
@@ -76,6 +81,13 @@ class Output:
         """Return a text that opens ``target`` where the terminal knows hyperlinks."""
         base = Style.parse(style) if style else Style()
         return Text(harmless(text), style=base + Style(link=target) if self.has_links else base)
+
+
+def _print_table(table: Table, console: Console) -> None:
+    with console.capture() as captured:
+        console.print(table)
+    lines = captured.get().split("\n")
+    console.file.write("\n".join(line.rstrip(" ") for line in lines))
 
 
 def _json(document: Mapping[str, object], *, indent: int | None) -> str:

@@ -247,7 +247,8 @@ def _setting_row(known: KnownSetting) -> str:
     default = "empty"
     if known.default not in ("", ()):
         number = isinstance(known.default, int | float) and not isinstance(known.default, bool)
-        default = f"{known.default:g}" if number else f"`{known.default}`"
+        shown = str(known.default).lower() if known.kind is bool else known.default
+        default = f"{known.default:g}" if number else f"`{shown}`"
     variables = [name for name, key in ENVIRONMENT_ALIASES.items() if key == known.key]
     facts = [_escaped(known.about), *_limits(known)]
     facts += [f"also the variable `{name}`" for name in variables]

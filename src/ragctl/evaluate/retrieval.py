@@ -18,6 +18,7 @@ from ragctl.evaluate.questions import KnownQuestion
 from ragctl.protocols import Embedder, Retriever
 from ragctl.records import Hit, Query
 from ragctl.stages.render import render
+from ragctl.stages.template import Template
 from ragctl.stages.tokens import estimated_tokens
 
 OVERALL = "all"
@@ -88,7 +89,7 @@ def prompt_tokens(
     question: str,
     hits: Sequence[Hit],
     *,
-    template: str,
+    template: Template,
     budget_tokens: int,
     least_share: float = 0.0,
 ) -> int:

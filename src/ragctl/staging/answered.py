@@ -41,6 +41,7 @@ from ragctl.records import (
     Vector,
 )
 from ragctl.stages.render import render, sent_body
+from ragctl.stages.template import Template
 from ragctl.stages.tokens import TOKEN_COUNTER, estimated_tokens
 from ragctl.staging.reading import recorded_embedding
 from ragctl.staging.running import StageRun, command_for, run_on_files
@@ -98,7 +99,7 @@ def run_retrieve(
 
 
 def run_render(
-    folder: Path, *, template: str, budget_tokens: int, least_share: float, force: bool = False
+    folder: Path, *, template: Template, budget_tokens: int, least_share: float, force: bool = False
 ) -> StageRun:
     """Stage 6: passages and question become ``prompt.txt``."""
 
@@ -229,18 +230,18 @@ def _require_known(tracks: Iterable[str], known: set[str]) -> None:
 
 
 def render_parameters(
-    frame: Prompt, template: str, *, budget_tokens: int, least_share: float
+    frame: Prompt, template: Template, *, budget_tokens: int, least_share: float
 ) -> dict[str, Any]:
     return {
         "template": frame.template,
-        "prompt": template,
+        "prompt": template.name.rpartition("/")[0],
         "frame_sha256": hashlib.sha256(frame.text.encode()).hexdigest(),
         "budget_tokens": budget_tokens,
         "least_share": least_share,
     }
 
 
-def prompt_counts(prompt: Prompt, template: str) -> dict[str, Any]:
+def prompt_counts(prompt: Prompt, template: Template) -> dict[str, Any]:
     frame = render(prompt.question, (), template=template, budget_tokens=0)
     return {
         "counter": TOKEN_COUNTER,

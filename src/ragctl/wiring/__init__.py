@@ -43,6 +43,7 @@ from ragctl.wiring.stages import (
     link_style,
     make_chunker,
     make_parser,
+    make_template,
     prompt_budget,
 )
 
@@ -69,6 +70,7 @@ __all__ = [
     "make_retriever",
     "make_routes",
     "make_search",
+    "make_template",
     "make_term_shares",
     "migrate_database",
     "offline_model_state",

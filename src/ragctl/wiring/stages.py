@@ -9,13 +9,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ragctl.errors import SettingsError
 from ragctl.protocols import Chunker, Parser
 from ragctl.records import LinkStyle, UrlStyle
 from ragctl.settings import Settings
 from ragctl.wiring.places import SETTINGS_NAME
+
+if TYPE_CHECKING:
+    from ragctl.stages.template import Template
 
 
 def make_parser(settings: Settings) -> Parser:
@@ -94,6 +97,34 @@ def prompt_budget(settings: Settings, *, token_ratio: float = 1.0) -> int:
     generation = settings.generation
     window = generation.num_ctx - generation.num_predict
     return max(1, min(generation.prompt_tokens, int(window * 0.9 / token_ratio)))
+
+
+def make_template(settings: Settings) -> Template:
+    """Return the prompt template of the settings: one that ships, or that of a file.
+
+    Raises :class:`~ragctl.errors.SettingsError` where it cannot be used; one whose own text leaves
+    the passages no room is over-long.
+    """
+    from ragctl.prompts import SHIPPED, read_template, shipped
+    from ragctl.stages.tokens import estimated_tokens
+
+    prompt = settings.generation.prompt
+    if prompt in SHIPPED:
+        return shipped(prompt)
+    if not prompt:
+        raise SettingsError(
+            f"generation.prompt is empty ({settings.origin('generation.prompt')})",
+            hint=f"It is {', '.join(SHIPPED)}, or the path of a file.",
+        )
+    template = read_template(Path(prompt))
+    tokens, budget = estimated_tokens(template.text), prompt_budget(settings)
+    if tokens > budget // 2:
+        raise SettingsError(
+            f"the prompt {prompt} is over-long: about {tokens:,} tokens, more than half of the "
+            f"{budget:,} that a prompt may have",
+            hint="Shorten it, or raise generation.prompt_tokens.",
+        )
+    return template
 
 
 def make_chunker(settings: Settings) -> Chunker:
