@@ -53,7 +53,7 @@ from ragctl.records import (
 )
 from ragctl.stages.catalogue import Catalogue, recognise
 from ragctl.stages.check import cite, find_problems, nearest_pages, with_support
-from ragctl.stages.claims import check_claims
+from ragctl.stages.claims import check_claims, with_site_known
 from ragctl.stages.evidence import evidence_of, judged
 from ragctl.stages.generate import quoted_beneath
 from ragctl.stages.guards.answers import guard_problems
@@ -195,14 +195,16 @@ def answer(
     on_prompt: Callable[[Prompt], None],
     on_text: Callable[[str], None],
     clock: Clock,
+    about_site: str = "",
 ) -> Answer:
     """Answer a question from the passages found for it; without an embedder, by its words.
 
-    How likely the passages can answer goes to ``on_evidence``, the prompt to ``on_prompt`` before
-    it is sent, the answer's text to ``on_text`` piece by piece as it is written, or where
-    something may be withheld from it at once after the check; no model is asked where no passage
-    was found. Raises :class:`~ragctl.errors.ModelError` where a model cannot be
-    used; an answer that broke off is returned, marked ``torn``.
+    ``about_site`` goes into the prompt beside the passages. How likely the passages can answer goes
+    to ``on_evidence``, the prompt to ``on_prompt`` before it is sent, the answer's text to
+    ``on_text`` piece by piece as it is written, or where something may be withheld from it at once
+    after the check; no model is asked where no passage was found. Raises
+    :class:`~ragctl.errors.ModelError` where a model cannot be used; an answer that broke off is
+    returned, marked ``torn``.
     """
     began = clock()
     vector, unreached = embedded(question, embedder, words_will_do=options.words_will_do)
@@ -220,6 +222,7 @@ def answer(
         template=options.template,
         budget_tokens=options.budget_tokens,
         least_share=options.least_share,
+        about_site=about_site,
     )
     prompt = replace(prompt, evidence=evidence)
     on_prompt(prompt)
@@ -366,6 +369,7 @@ def checked(
     refused = draft.declined or is_refusal(draft.text)
     beneath = quoted_beneath(draft, prompt) if refused else ""
     claims = () if refused else check_claims(draft.text, prompt.passages)
+    claims = with_site_known(claims, prompt.about_site)
     sources = cite(draft.text, prompt.passages, links=options.links)
     guarded = guard_problems(
         "\n".join((draft.text, beneath)),

@@ -309,6 +309,7 @@ class Prompt:
     tokens: int = 0
     crowded_out: int = 0
     evidence: Evidence | None = None
+    about_site: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

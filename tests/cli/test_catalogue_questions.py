@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ollama_server import OllamaServer
+from tests.ollama_server import OllamaServer, chat
 from tests.program import Program
 
 HASHING = "## Consistent hashing\n\nKeys and servers lie on a ring.\n"
@@ -133,3 +133,36 @@ def test_it_is_traced_like_every_answer(ingested: Program) -> None:
     assert trace["id"] == asked["trace_id"]
     assert trace["route"] == "catalogue"
     assert "written by  catalogue" in ingested("trace", "last").out
+
+
+def test_a_question_about_the_site_in_no_known_form_takes_the_list_of_pages_to_the_model(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ollama.on("/api/chat", chat("The System design track has 3 pages. Rate limiter is one of them."))
+    asked = "Would you say the design track has more chapters about hashing than posts on queues?"
+    document = ingested("ask", asked, "--json").document
+    (request,) = ollama.requests_to("/api/chat")
+    prompt = request.body["messages"][-1]["content"]
+    told = prompt.partition("About the site:")[2]
+    assert "System design" in told and "Rate limiter" in told and "Linux internals" in told
+    assert document["route"].startswith("ollama/")
+    listed = [claim["why"] for claim in document["claims"]]
+    assert any("the list of pages supports it" in why for why in listed)
+    assert "uncited_claim" not in {problem["code"] for problem in document["problems"]}
+
+
+def test_what_the_list_of_pages_does_not_say_is_still_unfounded(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ollama.on("/api/chat", chat("The track was written by seven authors in Norway."))
+    asked = "Would you say the design track has more chapters about hashing than posts on queues?"
+    document = ingested("ask", asked, "--json").document
+    assert "uncited_claim" in {problem["code"] for problem in document["problems"]}
+
+
+def test_a_question_that_merely_looks_like_one_takes_no_list_along(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ingested("ask", "How many tokens does the bucket hold?")
+    (request,) = ollama.requests_to("/api/chat")
+    assert "About the site:" not in request.body["messages"][-1]["content"]

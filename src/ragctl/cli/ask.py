@@ -44,7 +44,7 @@ from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
 from ragctl.records import Answer, Asked, Calibration, Trace
 from ragctl.settings import Settings
-from ragctl.stages.catalogue import Catalogue, headings_of
+from ragctl.stages.catalogue import Catalogue, catalogue_passage
 from ragctl.stages.strict import strictly
 
 LONGEST_QUESTION = 2000
@@ -274,9 +274,11 @@ def ask_and_show(
             template=options_of_answer.template.name,
         )
         with _recorder(asked, settings, database, output) as recorder:
-            listed = None
+            listed, about_site = None, ""
             if not from_passages:
-                listed = _looked_up(question, database, options_of_answer, recorder)
+                catalogue = wiring.make_catalogue(database, tracks=tracks)
+                listed = _looked_up(question, catalogue, options_of_answer, recorder)
+                about_site = catalogue_passage(question, catalogue) or ""
             if listed:
                 _remark_changes(database, settings, root, output)
                 _show_looked_up(listed, output, root=root, as_json=as_json, verbose=verbose)
@@ -321,6 +323,7 @@ def ask_and_show(
                     on_prompt=recorder.prompts(answering.prompt),
                     on_text=recorder.texts(answering.text),
                     clock=time.perf_counter,
+                    about_site=about_site,
                 )
             if search.unreached:
                 told = keyword_only(search.unreached)
@@ -342,13 +345,8 @@ def ask_and_show(
 
 
 def _looked_up(
-    question: str, database: Database, options: AnswerOptions, recorder: Recorder
+    question: str, catalogue: Catalogue, options: AnswerOptions, recorder: Recorder
 ) -> Answer | None:
-    catalogue = Catalogue.of(
-        database.pages.all(),
-        headings=lambda: headings_of(database.pages.links(), database.pages.texts()),
-        tracks=options.tracks,
-    )
     found = look_up(
         question,
         catalogue,

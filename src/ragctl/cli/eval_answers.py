@@ -38,7 +38,6 @@ from ragctl.pipeline import answer, keyword_only, look_up
 from ragctl.protocols import Generator
 from ragctl.records import Answer, Evaluation, IndexIdentity
 from ragctl.settings import Settings
-from ragctl.stages.catalogue import Catalogue, headings_of
 
 
 def answers(
@@ -186,11 +185,7 @@ def _asking(
         calibration=wiring.calibration_of(database, identity.embedding.label),
         token_ratio=database.traces.token_ratio(),
     )
-    catalogue = Catalogue.of(
-        database.pages.all(),
-        headings=lambda: headings_of(database.pages.links(), database.pages.texts()),
-        tracks=(),
-    )
+    catalogue = wiring.make_catalogue(database)
     coverage = wiring.make_coverage(database)
 
     def ask(question: str) -> Answer:

@@ -22,7 +22,7 @@ from ragctl.evaluate.calibration import FOLDS, Told, told, told_across, weigh_qu
 from ragctl.evaluate.questions import KnownQuestion, open_questions
 from ragctl.records import Calibration, Evidence, IndexIdentity
 from ragctl.settings import Settings
-from ragctl.stages.catalogue import Catalogue, headings_of, recognise
+from ragctl.stages.catalogue import recognise
 from ragctl.stages.evidence import LEAST_QUESTIONS, calibrate
 
 _BATCH = 16  # questions embedded at once
@@ -97,11 +97,7 @@ def _from_passages(
     questions: Sequence[KnownQuestion], database: Database, output: Output
 ) -> tuple[KnownQuestion, ...]:
     """Return the questions that are answered from passages, not from the list of pages."""
-    catalogue = Catalogue.of(
-        database.pages.all(),
-        headings=lambda: headings_of(database.pages.links(), database.pages.texts()),
-        tracks=(),
-    )
+    catalogue = wiring.make_catalogue(database)
     kept = tuple(known for known in questions if recognise(known.question, catalogue) is None)
     if left_out := len(questions) - len(kept):
         noun = "question" if left_out == 1 else "questions"

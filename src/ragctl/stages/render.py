@@ -53,6 +53,7 @@ def render(
         passages=tuple(kept),
         tokens=estimated_tokens(text),
         crowded_out=worth - len(kept),
+        about_site=about_site,
     )
 
 

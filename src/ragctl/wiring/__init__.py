@@ -33,6 +33,7 @@ from ragctl.wiring.places import (
 from ragctl.wiring.search import (
     Search,
     calibration_of,
+    make_catalogue,
     make_coverage,
     make_rankings,
     make_retriever,
@@ -60,6 +61,7 @@ __all__ = [
     "list_sites",
     "listed_routes",
     "load_settings",
+    "make_catalogue",
     "make_chunker",
     "make_coverage",
     "make_embedder",

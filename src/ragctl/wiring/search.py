@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.db.database import Database
 from ragctl.db.search import Rankings, TermShares
@@ -12,6 +13,9 @@ from ragctl.protocols import Coverage, Embedder, Retriever
 from ragctl.records import Calibration, IndexIdentity
 from ragctl.settings import Settings
 from ragctl.wiring.models import make_embedder
+
+if TYPE_CHECKING:
+    from ragctl.stages.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,17 @@ def make_coverage(database: Database) -> Coverage:
     from ragctl.stages.names import names_asked
 
     return database.coverage(names_asked=names_asked)
+
+
+def make_catalogue(database: Database, *, tracks: tuple[str, ...] = ()) -> Catalogue:
+    """Return the pages of some tracks or all, and what reads their headings when it is needed."""
+    from ragctl.stages.catalogue import Catalogue, headings_of
+
+    return Catalogue.of(
+        database.pages.all(),
+        headings=lambda: headings_of(database.pages.links(), database.pages.texts()),
+        tracks=tracks,
+    )
 
 
 def calibration_of(database: Database, embedding_model: str) -> Calibration | None:

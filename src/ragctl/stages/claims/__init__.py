@@ -9,7 +9,15 @@ the window of NegEx (Chapman et al. 2001). ``supported`` means that names, numbe
 in the passage, nothing more.
 """
 
+from ragctl.stages.claims.elsewhere import with_site_known
 from ragctl.stages.claims.statements import Statement, statements_of
 from ragctl.stages.claims.verdict import better_passage, check_claims, is_unfounded
 
-__all__ = ["Statement", "better_passage", "check_claims", "is_unfounded", "statements_of"]
+__all__ = [
+    "Statement",
+    "better_passage",
+    "check_claims",
+    "is_unfounded",
+    "statements_of",
+    "with_site_known",
+]
