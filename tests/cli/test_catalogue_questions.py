@@ -138,7 +138,9 @@ def test_it_is_traced_like_every_answer(ingested: Program) -> None:
 def test_a_question_about_the_site_in_no_known_form_takes_the_list_of_pages_to_the_model(
     ingested: Program, ollama: OllamaServer
 ) -> None:
-    ollama.on("/api/chat", chat("The System design track has 3 pages. Rate limiter is one of them."))
+    ollama.on(
+        "/api/chat", chat("The System design track has 3 pages. Rate limiter is one of them.")
+    )
     asked = "Would you say the design track has more chapters about hashing than posts on queues?"
     document = ingested("ask", asked, "--json").document
     (request,) = ollama.requests_to("/api/chat")

@@ -38,6 +38,7 @@ from ragctl.pipeline import answer, keyword_only, look_up
 from ragctl.protocols import Generator
 from ragctl.records import Answer, Evaluation, IndexIdentity
 from ragctl.settings import Settings
+from ragctl.stages.catalogue import catalogue_passage
 
 
 def answers(
@@ -209,6 +210,7 @@ def _asking(
             on_prompt=_ignored,
             on_text=_ignored,
             clock=time.perf_counter,
+            about_site=catalogue_passage(question, catalogue) or "",
         )
         if search.unreached:
             told = keyword_only(search.unreached)
