@@ -11,10 +11,13 @@ from typing import Protocol, runtime_checkable
 
 from ragctl.records import (
     Chunk,
+    ContentState,
     CoveredTerm,
     Draft,
     EmbeddingIdentity,
     Hit,
+    KeptAnswer,
+    NewAnswer,
     Page,
     Permit,
     Prompt,
@@ -137,6 +140,46 @@ class Breakers(Protocol):
 
     def released(self, route: str) -> None:
         """Give a probe back that was stopped before it came to an end."""
+
+
+class QuestionVectors(Protocol):
+    """Keeps the vectors of questions by the sha256 of their text, for one embedding model."""
+
+    def known(self, question_hash: str) -> Vector | None:
+        """Return the vector of a question, ``None`` where it is not known."""
+
+    def served(self, question_hash: str) -> None:
+        """Note that a vector saved a call of the model."""
+
+    def remember(self, question_hash: str, vector: Vector) -> None:
+        """Keep the vector of a question."""
+
+
+class AnswerCache(Protocol):
+    """Keeps answers, and gives one back only while what it was made from stands."""
+
+    def content(self) -> ContentState:
+        """Return which content there is now."""
+
+    def find(self, *, scope: str, question_key: str) -> KeptAnswer | None:
+        """Return the answer kept for a question, ``None`` where none may be given."""
+
+    def nearest(
+        self, *, scope: str, vector: Vector, at_least: float, at_most: int
+    ) -> Sequence[KeptAnswer]:
+        """Return kept answers to the questions nearest to a vector, nearest first.
+
+        None has a cosine below ``at_least``.
+        """
+
+    def served(self, kept: KeptAnswer, *, counter: str) -> None:
+        """Note that a kept answer was given, under the name of a counter."""
+
+    def count(self, counter: str) -> None:
+        """Count something once under a name."""
+
+    def keep(self, new: NewAnswer) -> None:
+        """Keep an answer, in the place of an earlier one to the same question."""
 
 
 class Tracer(Protocol):

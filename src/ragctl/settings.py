@@ -217,6 +217,38 @@ class CheckSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """What is kept so that it need not be computed again."""
+
+    answers: str = _setting(
+        "on",
+        "on: an answer is given again while what it was made from stands; "
+        "needs traces.record = on, for it keeps texts",
+        choices=("on", "off"),
+    )
+    answer_days: int = _setting(7, "days after which an answer is written anew", minimum=1)
+    most_answers: int = _setting(1000, "answers kept at most", minimum=1)
+    embeddings: str = _setting(
+        "on",
+        "on: the vector of a question is kept, under a hash of its text",
+        choices=("on", "off"),
+    )
+    embedding_days: int = _setting(
+        90, "days after which a vector that was not used is dropped", minimum=1
+    )
+    most_embeddings: int = _setting(10_000, "vectors of questions kept at most", minimum=1)
+    semantic: str = _setting(
+        "off",
+        "what a question close to an earlier one is worth: off, hint (says so) "
+        "or answer (gives the answer to that one)",
+        choices=("off", "hint", "answer"),
+    )
+    threshold: float = _setting(
+        0.8, "least cosine of a question that may be the same", minimum=0.5, maximum=1.0
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TracesSettings:
     """What is kept of the questions that were asked."""
 
@@ -244,6 +276,7 @@ class Settings:
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     checks: CheckSettings = field(default_factory=CheckSettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
     traces: TracesSettings = field(default_factory=TracesSettings)
     routes: tuple[RouteSettings, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -263,6 +296,7 @@ SECTIONS: dict[str, type[Any]] = {
     "chunking": ChunkingSettings,
     "retrieval": RetrievalSettings,
     "checks": CheckSettings,
+    "cache": CacheSettings,
     "traces": TracesSettings,
 }
 

@@ -48,6 +48,8 @@ def ragctl(
     monkeypatch.chdir(folder)
     program = Program(monkeypatch, capsys, folder)
     program.set(
+        RAGCTL_CACHE__ANSWERS="off",  # tests script several answers to one question;
+        RAGCTL_CACHE__EMBEDDINGS="off",  # those of the caches turn them on
         RAGCTL_DATABASE_URL=empty_url,
         RAGCTL_DATA_DIR=str(tmp_path / "data"),
         XDG_CONFIG_HOME=str(tmp_path / "config"),

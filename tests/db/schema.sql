@@ -1,5 +1,27 @@
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TABLE public.answer_cache (
+    scope text NOT NULL COLLATE pg_catalog."C",
+    question_key text NOT NULL COLLATE pg_catalog."C",
+    question text NOT NULL,
+    answer jsonb NOT NULL,
+    chunk_ids integer[] NOT NULL,
+    on_any_change boolean NOT NULL,
+    last_chunk_id integer NOT NULL,
+    passages bigint NOT NULL,
+    embedding public.vector(768),
+    trace_id text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_hit_at timestamp with time zone,
+    hits bigint DEFAULT 0 NOT NULL
+);
+COMMENT ON TABLE public.answer_cache IS 'Answers that may be given again; the view cached_answers tells which of them still may.';
+COMMENT ON COLUMN public.answer_cache.scope IS 'The sha256 of all but the question that decides on an answer: filters, index, prompt, models, settings, program.';
+COMMENT ON COLUMN public.answer_cache.question_key IS 'The sha256 of the question without case, blanks and marks at its end.';
+COMMENT ON COLUMN public.answer_cache.chunk_ids IS 'The passages that were found for it.';
+COMMENT ON COLUMN public.answer_cache.on_any_change IS 'True for refusals and weak evidence: another passage may answer them.';
+COMMENT ON COLUMN public.answer_cache.last_chunk_id IS 'The largest chunks.id when it was asked; with passages, which content there was.';
+COMMENT ON COLUMN public.answer_cache.passages IS 'How many passages there were when it was asked.';
 CREATE TABLE public.traces (
     id text NOT NULL COLLATE pg_catalog."C",
     asked_at timestamp with time zone NOT NULL,
@@ -31,7 +53,8 @@ CREATE TABLE public.traces (
     top_cosine double precision,
     idf_share double precision,
     probability double precision,
-    prompt_counted integer
+    prompt_counted integer,
+    cached boolean DEFAULT false NOT NULL
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -45,6 +68,7 @@ COMMENT ON COLUMN public.traces.top_cosine IS 'The largest raw cosine among the 
 COMMENT ON COLUMN public.traces.idf_share IS 'The share of the question''s idf that the passages found hold, 0 to 1.';
 COMMENT ON COLUMN public.traces.probability IS 'How likely the passages found can answer, calibrated; null without a calibration for the model.';
 COMMENT ON COLUMN public.traces.prompt_counted IS 'The tokens of the prompt by our own count; prompt_tokens is the server''s.';
+COMMENT ON COLUMN public.traces.cached IS 'True where the answer came from answer_cache.';
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -67,7 +91,8 @@ CREATE VIEW public.answer_log AS
     prompt_tokens,
     output_tokens,
     total_ms,
-    mode
+    mode,
+    cached
    FROM public.traces t
   ORDER BY id DESC;
 COMMENT ON VIEW public.answer_log IS 'A line a question, newest first: what was asked, what came of it, who wrote it, how well it was found.';
@@ -84,18 +109,13 @@ COMMENT ON COLUMN public.breakers.route IS 'Provider, address and model, parted 
 COMMENT ON COLUMN public.breakers.opened_at IS 'Since when it is left alone; null while it may be asked.';
 COMMENT ON COLUMN public.breakers.probe_until IS 'Until when one question is trying it; null where none is.';
 COMMENT ON COLUMN public.breakers.last_error IS 'What went wrong last, also after it was mended.';
-CREATE TABLE public.calibrations (
-    embedding_model text NOT NULL,
-    bias double precision NOT NULL,
-    cosine double precision NOT NULL,
-    match double precision NOT NULL,
-    not_covered double precision NOT NULL,
-    weak double precision NOT NULL,
-    questions integer NOT NULL,
-    figures jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+CREATE TABLE public.cache_counters (
+    name text NOT NULL COLLATE pg_catalog."C",
+    counted bigint NOT NULL,
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
-COMMENT ON TABLE public.calibrations IS 'How evidence becomes a probability, a row an embedding model, made by `ragctl eval calibrate`; a model without a row has the one that ships, if any.';
+COMMENT ON TABLE public.cache_counters IS 'How often a cache served, and how many entries were dropped for which reason.';
 CREATE TABLE public.chunks (
     id integer NOT NULL,
     track text NOT NULL,
@@ -123,6 +143,39 @@ COMMENT ON COLUMN public.chunks.anchor_lands IS 'Whether the anchor opens the se
 COMMENT ON COLUMN public.chunks.names IS 'Exact names in the passage, in small letters: as written, and joined without punctuation.';
 COMMENT ON COLUMN public.chunks.name_words IS 'The words that compound names are made of, so that they are found by a part.';
 COMMENT ON COLUMN public.chunks.search IS 'What keyword search looks in: words by their stem, and names whole.';
+CREATE VIEW public.cached_answers AS
+ SELECT scope,
+    question_key,
+    question,
+    trace_id,
+    created_at,
+    last_hit_at,
+    hits,
+    on_any_change,
+        CASE
+            WHEN (EXISTS ( SELECT
+               FROM unnest(a.chunk_ids) used(id)
+              WHERE (NOT (EXISTS ( SELECT
+                       FROM public.chunks c
+                      WHERE (c.id = used.id)))))) THEN 'passages changed'::text
+            WHEN (on_any_change AND (( SELECT ROW(COALESCE(max(c.id), 0), count(*)) AS "row"
+               FROM public.chunks c) IS DISTINCT FROM ROW(last_chunk_id, passages))) THEN 'content changed'::text
+            ELSE NULL::text
+        END AS stale
+   FROM public.answer_cache a;
+COMMENT ON VIEW public.cached_answers IS 'The answers that are kept; stale is null while what an answer was made from stands.';
+CREATE TABLE public.calibrations (
+    embedding_model text NOT NULL,
+    bias double precision NOT NULL,
+    cosine double precision NOT NULL,
+    match double precision NOT NULL,
+    not_covered double precision NOT NULL,
+    weak double precision NOT NULL,
+    questions integer NOT NULL,
+    figures jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE public.calibrations IS 'How evidence becomes a probability, a row an embedding model, made by `ragctl eval calibrate`; a model without a row has the one that ships, if any.';
 CREATE SEQUENCE public.chunks_id_seq
     AS integer
     START WITH 1
@@ -253,6 +306,18 @@ ALTER TABLE public.pages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE public.question_embeddings (
+    embedding_model text NOT NULL COLLATE pg_catalog."C",
+    question_hash text NOT NULL COLLATE pg_catalog."C",
+    embedding public.vector(768) NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    hits bigint DEFAULT 0 NOT NULL
+);
+ALTER TABLE ONLY public.question_embeddings ALTER COLUMN embedding SET STORAGE PLAIN;
+COMMENT ON TABLE public.question_embeddings IS 'The vector of a question, so that it is embedded once; no text of it is kept.';
+COMMENT ON COLUMN public.question_embeddings.embedding_model IS 'Provider, model, digest, prefix of questions and dimensions, parted by bars.';
+COMMENT ON COLUMN public.question_embeddings.question_hash IS 'The sha256 of the question to the character.';
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -307,8 +372,12 @@ COMMENT ON COLUMN public.vector_index.width IS 'hnsw.ef_search of searches: how 
 COMMENT ON COLUMN public.vector_index.measured IS 'Recall against the exact scan: source, questions, k, exact_ms, and width, recall, median_ms of each width.';
 COMMENT ON COLUMN public.vector_index.measured_last_id IS 'The highest chunks.id then: with measured_rows it tells how many rows have changed since.';
 ALTER TABLE ONLY public.chunks ALTER COLUMN id SET DEFAULT nextval('public.chunks_id_seq'::regclass);
+ALTER TABLE ONLY public.answer_cache
+    ADD CONSTRAINT answer_cache_pkey PRIMARY KEY (scope, question_key);
 ALTER TABLE ONLY public.breakers
     ADD CONSTRAINT breakers_pkey PRIMARY KEY (route);
+ALTER TABLE ONLY public.cache_counters
+    ADD CONSTRAINT cache_counters_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY public.calibrations
     ADD CONSTRAINT calibrations_pkey PRIMARY KEY (embedding_model);
 ALTER TABLE ONLY public.chunks
@@ -329,6 +398,8 @@ ALTER TABLE ONLY public.pages
     ADD CONSTRAINT pages_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.pages
     ADD CONSTRAINT pages_url_key UNIQUE (url);
+ALTER TABLE ONLY public.question_embeddings
+    ADD CONSTRAINT question_embeddings_pkey PRIMARY KEY (embedding_model, question_hash);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.site
@@ -348,6 +419,7 @@ CREATE INDEX chunks_search ON public.chunks USING gin (search) WITH (fastupdate=
 CREATE INDEX chunks_track ON public.chunks USING btree (track);
 CREATE INDEX evaluations_at ON public.evaluations USING btree (at);
 CREATE INDEX pages_track ON public.pages USING btree (track, "position");
+CREATE INDEX question_embeddings_last_used ON public.question_embeddings USING btree (last_used_at);
 CREATE INDEX traces_asked_at ON public.traces USING btree (asked_at);
 CREATE OR REPLACE VIEW public.page_summary AS
  SELECT p.track,

@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -18,6 +18,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.answering import Answering
 from ragctl.cli.artifacts import beside, whole_answer_document
+from ragctl.cli.caching import cache_use, say_close, say_kept, say_uncached, vector_of
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_nearest, show_passage, show_passages, show_sources_of
@@ -42,7 +43,7 @@ from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
-from ragctl.records import Answer, Asked, Calibration, Trace
+from ragctl.records import Answer, Asked, Calibration, LinkStyle, Trace
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, catalogue_passage
 from ragctl.stages.strict import strictly
@@ -115,6 +116,13 @@ def ask(
             "--verbose", "-v", help="Say on stderr what took how long, with tokens and rates."
         ),
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor keep anything in the caches.")
+    ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh", help="Write the answer anew, and keep it in the caches."),
+    ] = False,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -178,6 +186,7 @@ def ask(
         artifacts=artifacts,
         from_passages=no_catalogue or bool(mode or model or prompt),
         verbose=verbose,
+        caches=cache_use(no_cache=no_cache, refresh=refresh or artifacts is not None),
     )
     raise typer.Exit(code)
 
@@ -237,6 +246,7 @@ def ask_and_show(
     artifacts: Path | None = None,
     from_passages: bool = False,
     verbose: bool = False,
+    caches: wiring.CacheUse = "on",
 ) -> int:
     """Answer a question, print it, and return the exit code.
 
@@ -290,7 +300,41 @@ def ask_and_show(
                 checks_first=is_strict,
                 clock=time.perf_counter,
             )
-            search = wiring.make_search(settings, database, recorded=identity)
+            show = partial(
+                _show_answer,
+                answering=answering,
+                output=output,
+                links=options_of_answer.links,
+                root=root,
+                as_json=as_json,
+                with_prompt=with_prompt,
+                with_passages=with_passages,
+                verbose=verbose,
+            )
+            caching = wiring.make_caching(
+                settings,
+                database,
+                recorded=identity,
+                options=options_of_answer,
+                use=caches,
+                on_hint=partial(say_close, output),
+                on_lost=partial(say_uncached, output),
+            )
+            find_search = cache(
+                lambda: wiring.make_search(
+                    settings, database, recorded=identity, memory=caching.memory, question=question
+                )
+            )
+            kept = caching.answers.known(
+                question, vector=lambda: vector_of(question, find_search())
+            )
+            if kept:
+                kept = recorder.keep(kept)
+                _remark_changes(database, settings, root, output)
+                say_kept(output, kept, answering)
+                show(kept)
+                return EXIT_DONE
+            search = find_search()
             generator = wiring.make_generator(
                 settings,
                 database=database,
@@ -331,15 +375,10 @@ def ask_and_show(
             if is_strict:
                 found = strictly(found, links=options_of_answer.links)
             found = recorder.keep(found)
+            caching.answers.keep(found, vector=caching.memory.known(question))
     if written:
         written.finish(found, whole_answer_document(found))
-    if as_json:
-        output.json(answer_document(found, include_prompt=with_prompt))
-    else:
-        shown = answering.shown(found, links=options_of_answer.links)
-        _show(shown, output, root, with_passages=with_passages)
-    if verbose:
-        output.remark_table(answering.phases(found))
+    show(found)
     failed = any(problem.code == NO_ROUTE for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
@@ -370,6 +409,28 @@ def _show_looked_up(
     output.line()
     numbered = tuple(replace(one, passages=(one.n,)) for one in found.citations)
     _show(replace(found, citations=numbered), output, root, with_passages=False)
+
+
+def _show_answer(
+    found: Answer,
+    *,
+    answering: Answering,
+    output: Output,
+    links: LinkStyle,
+    root: str | None,
+    as_json: bool,
+    with_prompt: bool,
+    with_passages: bool,
+    verbose: bool,
+) -> None:
+    """Print what follows the text of an answer, or all of it as JSON."""
+    if as_json:
+        output.json(answer_document(found, include_prompt=with_prompt))
+    else:
+        shown = answering.shown(found, links=links)
+        _show(shown, output, root, with_passages=with_passages)
+    if verbose:
+        output.remark_table(answering.phases(found))
 
 
 def answer_options(

@@ -21,6 +21,9 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
         "degraded": answer.degraded,
         "withheld": answer.withheld,
         "cached": answer.cached,
+        "cached_at": answer.cached_at.isoformat() if answer.cached_at else "",
+        "age_seconds": _rounded(answer.cached_seconds),
+        "cached_question": answer.cached_question,
         "finish": answer.finish,
         "truncated": answer.finish in ("length", "repetition", "torn"),
         "citations": [

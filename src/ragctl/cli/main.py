@@ -141,6 +141,12 @@ COMMANDS = (
         group="Operate",
     ),
     LazyCommand(
+        name="cache",
+        module="ragctl.cli.cache",
+        about="Show, clear and judge the caches of answers and of questions.",
+        group="Operate",
+    ),
+    LazyCommand(
         name="gateway",
         module="ragctl.cli.gateway",
         about="Show how the routes to an answer fare, try them, close their breakers.",

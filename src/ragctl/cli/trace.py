@@ -163,7 +163,8 @@ def _show(trace: Trace, *, as_json: bool, with_prompt: bool) -> None:
         return
     output.line(Text(harmless(trace.question or _TEXTS_OFF), style="bold"))
     output.line(f"{asked_when(trace)}  {outcome_of(trace)}  {trace.id}")
-    output.line(f"written by  {trace.route or 'nobody'}, prompt {trace.template}")
+    cached = ", given again from the cache" if trace.cached else ""
+    output.line(f"written by  {trace.route or 'nobody'}, prompt {trace.template}{cached}")
     output.line(f"found by    {_found_by(trace)}")
     _show_phases(trace, output)
     _show_evidence(trace, output)
@@ -274,6 +275,7 @@ def _summary(trace: Trace) -> dict[str, object]:
         "tracks": list(trace.tracks),
         "pages": list(trace.pages),
         "mode": trace.mode,
+        "cached": trace.cached,
         "ms": _rounded(trace.timings.total),
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from ragctl.db.answer_cache import CacheBounds, StoredAnswers
 from ragctl.db.breakers import StoredBreakers
 from ragctl.db.calibrations import Calibrations
 from ragctl.db.chunks import Chunks
@@ -17,6 +18,7 @@ from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
+from ragctl.db.question_embeddings import QuestionEmbeddings
 from ragctl.db.search import (
     Coverage,
     HybridRetriever,
@@ -100,6 +102,16 @@ class Database:
     def embedding_cache(self, identity: EmbeddingIdentity) -> EmbeddingCache:
         """Return the vectors known for one embedding model."""
         return EmbeddingCache(self._connection, identity)
+
+    def answer_cache(self, *, bounds: CacheBounds) -> StoredAnswers:
+        """Return the answers that may be given again."""
+        return StoredAnswers(self._connection, self.url, bounds=bounds)
+
+    def question_embeddings(
+        self, identity: EmbeddingIdentity, *, bounds: CacheBounds
+    ) -> QuestionEmbeddings:
+        """Return the vectors of questions known for one embedding model."""
+        return QuestionEmbeddings(self._connection, self.url, identity=identity, bounds=bounds)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -87,7 +87,7 @@ def _values(trace: Trace) -> dict[str, object]:
     same = (
         *("id", "asked_at", "question", "k", "embedding_model", "route", "template", "prompt"),
         *("answer", "finish", "refused", "degraded", "prompt_tokens", "output_tokens"),
-        *("error_code", "error_message", "mode", *_EVIDENCE),
+        *("error_code", "error_message", "mode", "cached", *_EVIDENCE),
     )
     return {
         **{name: getattr(trace, name) for name in same},
@@ -157,6 +157,7 @@ class _Row:
     prompt_counted: int | None
     mode: str | None
     pages: Sequence[str] | None
+    cached: bool
     spans: Sequence[Mapping[str, Any]]
 
     def trace(self) -> Trace:
@@ -164,7 +165,7 @@ class _Row:
         same = (
             *("id", "asked_at", "question", "k", "embedding_model", "route", "template"),
             *("prompt", "answer", "finish", "refused", "degraded", "prompt_tokens"),
-            *("output_tokens", "error_code", "error_message", "mode", *_EVIDENCE),
+            *("output_tokens", "error_code", "error_message", "mode", "cached", *_EVIDENCE),
         )
         return Trace(
             **{name: getattr(self, name) for name in same},

@@ -44,3 +44,18 @@ def storable(text: str) -> str:
 def to_json(value: object) -> str:
     """Return JSON with its characters as they are: a SQL_ASCII database refuses escapes."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def to_storable_json(value: object) -> str:
+    """Return JSON whose texts, at any depth, can be stored; see :func:`storable`."""
+    return to_json(_storable_throughout(value))
+
+
+def _storable_throughout(value: object) -> object:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {name: _storable_throughout(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable_throughout(inner) for inner in value]
+    return value

@@ -60,9 +60,10 @@ def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
         probability=answer.evidence.probability if answer.evidence else None,
         prompt_counted=answer.prompt.tokens or None,
         mode=None
-        if answer.timings.search is None
+        if answer.timings.search is None and not answer.cached
         else _mode(asked, answer.passages, answer.problems),
         pages=asked.pages,
+        cached=answer.cached,
     )
 
 

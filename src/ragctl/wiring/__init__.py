@@ -1,6 +1,13 @@
 """From settings to working parts: the only package that names concrete classes."""
 
 from ragctl.db.connect import server_facts
+from ragctl.wiring.caching import (
+    CacheUse,
+    Caching,
+    make_caching,
+    stored_answers,
+    stored_vectors,
+)
 from ragctl.wiring.databases import (
     database_url,
     dump_site,
@@ -50,6 +57,8 @@ from ragctl.wiring.stages import (
 
 __all__ = [
     "SETTINGS_NAME",
+    "CacheUse",
+    "Caching",
     "Chosen",
     "Search",
     "calibration_of",
@@ -61,6 +70,7 @@ __all__ = [
     "list_sites",
     "listed_routes",
     "load_settings",
+    "make_caching",
     "make_catalogue",
     "make_chunker",
     "make_coverage",
@@ -86,6 +96,8 @@ __all__ = [
     "restore_site",
     "server_facts",
     "settings_files",
+    "stored_answers",
+    "stored_vectors",
     "try_routes",
     "user_settings_path",
 ]

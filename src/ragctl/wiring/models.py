@@ -48,7 +48,7 @@ def make_embedder(
     """
     provider, model = settings.embedding.provider, settings.embedding.model
     if recorded is not None and not rebuilds:
-        _require_same_name(settings, recorded)
+        require_same_name(settings, recorded)
         pinned = recorded.embedding
         return Chosen(part=_embedder(settings, pinned.provider, pinned.model))
     if provider == "auto" and not model:
@@ -61,7 +61,8 @@ def make_embedder(
     )
 
 
-def _require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
+def require_same_name(settings: Settings, recorded: IndexIdentity) -> None:
+    """Raise :class:`~ragctl.errors.IndexMismatch` where the settings name another model."""
     pinned = recorded.embedding
     provider, model = settings.embedding.provider, settings.embedding.model
     wanted = (pinned.provider if provider == "auto" else provider, model.removesuffix(":latest"))

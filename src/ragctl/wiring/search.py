@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ragctl.cache.embedder import QuestionMemory, RememberingEmbedder
 from ragctl.db.database import Database
 from ragctl.db.search import Rankings, TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
@@ -12,7 +14,7 @@ from ragctl.indexing import require_same_model
 from ragctl.protocols import Coverage, Embedder, Retriever
 from ragctl.records import Calibration, IndexIdentity
 from ragctl.settings import Settings
-from ragctl.wiring.models import make_embedder
+from ragctl.wiring.models import make_embedder, require_same_name
 
 if TYPE_CHECKING:
     from ragctl.stages.catalogue import Catalogue
@@ -31,8 +33,17 @@ class Search:
     unreached: str = ""
 
 
-def make_search(settings: Settings, database: Database, *, recorded: IndexIdentity) -> Search:
+def make_search(
+    settings: Settings,
+    database: Database,
+    *,
+    recorded: IndexIdentity,
+    memory: QuestionMemory | None = None,
+    question: str = "",
+) -> Search:
     """Return what finds passages in the mode of the settings.
+
+    With a memory no model is asked for what it knows, nor looked for where that is ``question``.
 
     Raises what :func:`~ragctl.wiring.models.make_embedder` raises where vectors are asked for by
     name, and :class:`~ragctl.errors.IndexMismatch` in every mode that uses them.
@@ -40,6 +51,12 @@ def make_search(settings: Settings, database: Database, *, recorded: IndexIdenti
     retriever = make_retriever(settings, database)
     if settings.retrieval.mode == "keyword":
         return Search(embedder=None, retriever=retriever)
+    if memory is not None and memory.known(question) is not None:
+        require_same_name(settings, recorded)
+        known = RememberingEmbedder(
+            recorded.embedding, lambda: make_embedder(settings, recorded=recorded).part, memory
+        )
+        return Search(embedder=known, retriever=retriever)
     try:
         embedder = make_embedder(settings, recorded=recorded).part
         require_same_model(recorded, embedder.identity)
@@ -47,7 +64,13 @@ def make_search(settings: Settings, database: Database, *, recorded: IndexIdenti
         if settings.retrieval.mode != "hybrid":
             raise
         return Search(embedder=None, retriever=retriever, unreached=error.message)
+    if memory is not None:
+        embedder = RememberingEmbedder(embedder.identity, partial(_itself, embedder), memory)
     return Search(embedder=embedder, retriever=retriever)
+
+
+def _itself(embedder: Embedder) -> Embedder:
+    return embedder
 
 
 def make_retriever(settings: Settings, database: Database) -> Retriever:

@@ -1,0 +1,138 @@
+"""What of a question is looked up before it is asked, and kept afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import ragctl
+from ragctl.addresses import normalise_host, without_password
+from ragctl.cache.answers import CachedAnswers, CachePolicy
+from ragctl.cache.embedder import QuestionMemory
+from ragctl.cache.keys import scope_of
+from ragctl.db.answer_cache import CacheBounds, StoredAnswers
+from ragctl.db.database import Database
+from ragctl.db.question_embeddings import QuestionEmbeddings
+from ragctl.errors import DatabaseError
+from ragctl.pipeline import AnswerOptions
+from ragctl.records import Answer, IndexIdentity, KeptAnswer
+from ragctl.settings import Settings
+
+CacheUse = Literal["on", "off", "refresh"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caching:
+    """The answers that are kept, and the vectors of questions."""
+
+    answers: CachedAnswers
+    memory: QuestionMemory
+
+
+def make_caching(
+    settings: Settings,
+    database: Database,
+    *,
+    recorded: IndexIdentity,
+    options: AnswerOptions,
+    use: CacheUse,
+    on_hint: Callable[[KeptAnswer], None],
+    on_lost: Callable[[DatabaseError], None],
+) -> Caching:
+    """Return the caches of one question.
+
+    With ``off`` nothing is read or kept, with ``refresh`` nothing is read. Answers hold texts, so
+    none is kept where traces keep none. ``on_lost`` is told once that a cache cannot be used.
+    """
+    from ragctl.stages.same_question import differences
+
+    once = _Once(on_lost)
+    keeps_answers = settings.cache.answers == "on" and settings.traces.record == "on"
+    keeps_vectors = settings.cache.embeddings == "on"
+    answers = CachedAnswers(
+        stored_answers(settings, database) if keeps_answers and use != "off" else None,
+        scope=answer_scope(settings, options=options, recorded=recorded),
+        policy=CachePolicy(
+            reads=use == "on",
+            semantic=cast("Any", settings.cache.semantic),
+            threshold=settings.cache.threshold,
+        ),
+        read=_read_answer,
+        differs=differences,
+        on_hint=on_hint,
+        on_lost=once,
+        clock=time.perf_counter,
+    )
+    vectors = stored_vectors(settings, database, recorded=recorded)
+    memory = QuestionMemory(
+        vectors if keeps_vectors and use != "off" else None, reads=use == "on", on_lost=once
+    )
+    return Caching(answers=answers, memory=memory)
+
+
+def stored_answers(settings: Settings, database: Database) -> StoredAnswers:
+    """Return the answers of a database, within the bounds of the settings."""
+    cache = settings.cache
+    return database.answer_cache(
+        bounds=CacheBounds(days=cache.answer_days, at_most=cache.most_answers)
+    )
+
+
+def stored_vectors(
+    settings: Settings, database: Database, *, recorded: IndexIdentity
+) -> QuestionEmbeddings:
+    """Return the vectors of questions of a database, within the bounds of the settings."""
+    cache = settings.cache
+    return database.question_embeddings(
+        recorded.embedding,
+        bounds=CacheBounds(days=cache.embedding_days, at_most=cache.most_embeddings),
+    )
+
+
+def answer_scope(settings: Settings, *, options: AnswerOptions, recorded: IndexIdentity) -> str:
+    """Return what stands for all but the question that decides on an answer.
+
+    The instructions of the prompt are in it word for word; so is the version of the program, whose
+    search and checks may differ.
+    """
+    from ragctl.stages.render import render
+
+    empty = render("", (), template=options.template, budget_tokens=options.budget_tokens)
+    generation = settings.generation
+    return scope_of(
+        {
+            "program": ragctl.__version__,
+            "prompt": (empty.template, empty.text),
+            "options": options,
+            "index": recorded,
+            "mode": settings.retrieval.mode,
+            "generation": (generation.provider, generation.model, generation.num_ctx),
+            "longest": generation.num_predict,
+            "ollama": without_password(normalise_host(settings.ollama.url)),
+            "routes": [
+                (route.name, route.provider, without_password(route.url), route.model)
+                for route in settings.routes
+            ],
+        }
+    )
+
+
+def _read_answer(values: Mapping[str, Any]) -> Answer:
+    from ragctl.artifacts.storage import record_of
+
+    return record_of(Answer, values, "answer_cache")
+
+
+class _Once:
+    """Tells of the first error alone."""
+
+    def __init__(self, tell: Callable[[DatabaseError], None]) -> None:
+        self._tell = tell
+        self._has_told = False
+
+    def __call__(self, error: DatabaseError) -> None:
+        if not self._has_told:
+            self._has_told = True
+            self._tell(error)
