@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
 import ragctl
-from ragctl.addresses import normalise_host, without_password
 from ragctl.cache.answers import CachedAnswers, CachePolicy
 from ragctl.cache.embedder import QuestionMemory
 from ragctl.cache.keys import scope_of
@@ -21,6 +20,11 @@ from ragctl.records import Answer, IndexIdentity, KeptAnswer
 from ragctl.settings import Settings
 
 CacheUse = Literal["on", "off", "refresh"]
+
+_WITHOUT_EFFECT = frozenset(
+    {"site", "database", "embedding", "gateway", "chunking", "cache", "traces", "origins"}
+)
+"""What of the settings says nothing on an answer that is not in the options or the index too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,26 +99,20 @@ def answer_scope(settings: Settings, *, options: AnswerOptions, recorded: IndexI
     """Return what stands for all but the question that decides on an answer.
 
     The instructions of the prompt are in it word for word; so is the version of the program, whose
-    search and checks may differ.
+    search and checks may differ, and every section of the settings that is not known to be without
+    effect: a new one cannot be forgotten.
     """
     from ragctl.stages.render import render
 
     empty = render("", (), template=options.template, budget_tokens=options.budget_tokens)
-    generation = settings.generation
+    sections = (field.name for field in fields(settings))
     return scope_of(
         {
             "program": ragctl.__version__,
             "prompt": (empty.template, empty.text),
             "options": options,
             "index": recorded,
-            "mode": settings.retrieval.mode,
-            "generation": (generation.provider, generation.model, generation.num_ctx),
-            "longest": generation.num_predict,
-            "ollama": without_password(normalise_host(settings.ollama.url)),
-            "routes": [
-                (route.name, route.provider, without_password(route.url), route.model)
-                for route in settings.routes
-            ],
+            **{name: getattr(settings, name) for name in sections if name not in _WITHOUT_EFFECT},
         }
     )
 
