@@ -77,6 +77,24 @@ def test_a_reader_is_told_that_an_answer_was_written_before_and_when(ingested: P
     assert "refills lazily, when a request arrives" in prompt.out
 
 
+def test_a_cached_answer_is_shown_as_a_new_one_would_be(ingested: Program) -> None:
+    for flags in ((), ("--strict-citations",), ("--verbose",)):
+        first = ingested("ask", QUESTION, "--refresh", *flags)
+        again = ingested("ask", QUESTION, *flags)
+        assert (again.code, again.out) == (first.code, first.out)
+        assert "From the cache" in again.err
+    assert "cache: answered" in again.err
+    strict = ingested("ask", QUESTION, "--strict-citations", "--json").document
+    assert strict["cached"]
+    assert strict["answer_strict"] == strict["answer"]
+
+
+def test_an_answer_that_was_not_cleaned_is_none_to_a_strict_reader(ingested: Program) -> None:
+    ingested("ask", QUESTION)
+    assert not _is_cached(ingested, QUESTION, "--strict-citations")
+    assert _is_cached(ingested, QUESTION)
+
+
 def test_a_cached_answer_leaves_a_trace_of_its_own(ingested: Program) -> None:
     for _ in range(2):
         ingested("ask", QUESTION)
