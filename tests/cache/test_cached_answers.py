@@ -173,12 +173,13 @@ def test_what_is_degraded_flagged_or_cached_is_not_kept() -> None:
     assert shelf.kept == {}
 
 
-def test_a_refusal_and_weak_evidence_end_with_any_change() -> None:
+def test_a_refusal_weak_evidence_and_the_list_of_pages_end_with_any_change() -> None:
     weak = replace(EVIDENCE, verdict="weak")
     for answer, ends in (
         (ANSWER, False),
         (replace(ANSWER, refused=True), True),
         (replace(ANSWER, evidence=weak), True),
+        (replace(ANSWER, prompt=replace(ANSWER.prompt, about_site="3 pages.")), True),
     ):
         shelf = Shelf()
         _keep(shelf, answer)

@@ -25,9 +25,9 @@ def may_be_kept(answer: Answer) -> bool:
 
 
 def ends_with_any_change(answer: Answer) -> bool:
-    """Tell whether any change of content ends it: a refusal, weak evidence."""
+    """Tell whether any change of content ends it: a refusal, weak evidence, the list of pages."""
     is_weak = answer.evidence is not None and answer.evidence.verdict in _WEAK
-    return answer.refused or is_weak
+    return answer.refused or is_weak or bool(answer.prompt.about_site)
 
 
 def document_of(answer: Answer) -> dict[str, Any]:

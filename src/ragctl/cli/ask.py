@@ -316,6 +316,7 @@ def ask_and_show(
                 database,
                 recorded=identity,
                 options=options_of_answer,
+                about_site=about_site,
                 use=caches,
                 on_hint=partial(say_close, output),
                 on_lost=partial(say_uncached, output),
@@ -329,10 +330,9 @@ def ask_and_show(
                 question, vector=lambda: vector_of(question, find_search())
             )
             if kept:
-                kept = recorder.keep(kept)
                 _remark_changes(database, settings, root, output)
                 say_kept(output, kept, answering)
-                show(kept)
+                show(recorder.keep(kept))
                 return EXIT_DONE
             search = find_search()
             generator = wiring.make_generator(

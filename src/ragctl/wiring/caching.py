@@ -41,13 +41,15 @@ def make_caching(
     *,
     recorded: IndexIdentity,
     options: AnswerOptions,
+    about_site: str,
     use: CacheUse,
     on_hint: Callable[[KeptAnswer], None],
     on_lost: Callable[[DatabaseError], None],
 ) -> Caching:
     """Return the caches of one question.
 
-    With ``off`` nothing is read or kept, with ``refresh`` nothing is read. Answers hold texts, so
+    ``about_site`` is what the prompt tells of the site. With ``off`` nothing is read or kept, with
+    ``refresh`` nothing is read. Answers hold texts, so
     none is kept where traces keep none. ``on_lost`` is told once that a cache cannot be used.
     """
     from ragctl.stages.same_question import differences
@@ -57,7 +59,7 @@ def make_caching(
     keeps_vectors = settings.cache.embeddings == "on"
     answers = CachedAnswers(
         stored_answers(settings, database) if keeps_answers and use != "off" else None,
-        scope=answer_scope(settings, options=options, recorded=recorded),
+        scope=answer_scope(settings, options=options, recorded=recorded, about_site=about_site),
         policy=CachePolicy(
             reads=use == "on",
             semantic=cast("Any", settings.cache.semantic),
@@ -95,16 +97,24 @@ def stored_vectors(
     )
 
 
-def answer_scope(settings: Settings, *, options: AnswerOptions, recorded: IndexIdentity) -> str:
+def answer_scope(
+    settings: Settings, *, options: AnswerOptions, recorded: IndexIdentity, about_site: str
+) -> str:
     """Return what stands for all but the question that decides on an answer.
 
-    The instructions of the prompt are in it word for word; so is the version of the program, whose
-    search and checks may differ, and every section of the settings that is not known to be without
-    effect: a new one cannot be forgotten.
+    The prompt but for question and passages is in it word for word; so is the version of the
+    program, whose search and checks may differ, and every section of the settings that is not known
+    to be without effect: a new one cannot be forgotten.
     """
     from ragctl.stages.render import render
 
-    empty = render("", (), template=options.template, budget_tokens=options.budget_tokens)
+    empty = render(
+        "",
+        (),
+        template=options.template,
+        budget_tokens=options.budget_tokens,
+        about_site=about_site,
+    )
     sections = (field.name for field in fields(settings))
     return scope_of(
         {
