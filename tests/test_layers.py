@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
     ("audit", "comparing", "freshness", "ledger", "link_check", "prompts", "site_guess"),
-    ("indexing",),
+    ("answering", "indexing"),
     ("pipeline",),
     ("evaluate", "replay", "staging", "why", "wiring"),
     ("doctor",),

@@ -9,13 +9,13 @@ from itertools import count
 
 import pytest
 
+from ragctl.answering import with_attempt
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import trace_of, trace_of_failure, without_texts
 from ragctl.pipeline import AnswerOptions, checked
 from ragctl.prompts import shipped
 from ragctl.records import (
     Asked,
-    Attempt,
     Citation,
     CoveredTerm,
     Draft,
@@ -95,14 +95,13 @@ def traced(
     prompt = render(QUESTION, hits, template=shipped("balanced"), budget_tokens=4000)
     answer = checked(
         QUESTION,
-        Draft(text=text, route="ollama/llama3", finish="stop"),
+        with_attempt(Draft(text=text, route="ollama/llama3", finish="stop"), ms=1.0),
         prompt,
         hits,
         AnswerOptions(),
         Timings(search=1.0, total=2.0),
-        Attempt(route="ollama/llama3", outcome="stop", ms=1.0),
     )
-    return trace_of("0199", ASKED, answer)
+    return trace_of("0199", ASKED, answer, ())
 
 
 def failed(*, came_to_a_prompt: bool = True) -> Trace:
@@ -110,7 +109,13 @@ def failed(*, came_to_a_prompt: bool = True) -> Trace:
     prompt = render(QUESTION, HITS, template=shipped("balanced"), budget_tokens=4000)
     error = ContentError("down")
     return trace_of_failure(
-        "0199", ASKED, error, prompt=prompt if came_to_a_prompt else None, text="", total_ms=1.0
+        "0199",
+        ASKED,
+        error,
+        prompt=prompt if came_to_a_prompt else None,
+        text="",
+        total_ms=1.0,
+        spans=(),
     )
 
 

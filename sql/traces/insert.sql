@@ -12,8 +12,9 @@ WITH trace AS (
             %(error_code)s, %(error_message)s, %(mode)s, %(pages)s,
             %(top_cosine)s, %(idf_share)s, %(probability)s, %(prompt_counted)s, %(cached)s)
 )
-INSERT INTO spans (trace_id, position, name, start_ms, duration_ms, attributes)
-SELECT %(id)s, span.position, span.name, span.start_ms, span.duration_ms, span.attributes
+INSERT INTO spans (trace_id, position, name, start_ms, duration_ms, attributes, parent)
+SELECT %(id)s, span.position, span.name, span.start_ms, span.duration_ms, span.attributes,
+       span.parent
 FROM jsonb_to_recordset(%(spans)s::jsonb)
      AS span (position int, name text, start_ms double precision, duration_ms double precision,
-              attributes jsonb);
+              attributes jsonb, parent int);

@@ -31,6 +31,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ragctl.records import Attempt
+
 EXIT_DONE = 0
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
@@ -134,7 +136,7 @@ class ModelError(RagctlError):
 
     ``outcome`` says what happened in two or three words (``http 503``, ``timeout (connect)``);
     ``may_clear`` that the same request may pass a moment later, ``retry_after_seconds`` when, as
-    far as the server tells.
+    far as the server tells. ``attempts`` are the routes that were tried in vain, if several could.
     """
 
     exit_code = EXIT_MODEL
@@ -154,6 +156,7 @@ class ModelError(RagctlError):
         self.outcome = outcome or self.usual_outcome
         self.may_clear = may_clear
         self.retry_after_seconds = retry_after_seconds
+        self.attempts: tuple[Attempt, ...] = ()
 
 
 class ModelUnreachable(ModelError):

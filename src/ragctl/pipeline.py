@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from ragctl.answering import written
 from ragctl.db.database import Database
 from ragctl.errors import ModelMissing, ModelUnreachable
 from ragctl.indexing import (
@@ -29,6 +30,8 @@ from ragctl.indexing import (
     with_vectors,
 )
 from ragctl.ledger import Ledger
+from ragctl.observe import attributes
+from ragctl.observe.stopwatch import Stopwatch
 from ragctl.prompts import balanced
 from ragctl.protocols import Chunker, Coverage, Embedder, Generator, Parser, Retriever
 from ragctl.records import (
@@ -66,15 +69,6 @@ from ragctl.stages.template import Template
 
 CATALOGUE_ROUTE = "catalogue"
 
-NOTHING_FOUND = Draft(
-    text="The passages do not cover this: none was found.",
-    route="none",
-    finish="stop",
-    written_by_model=False,
-    declined=True,
-)
-"""What is answered, without a model, where no passage was found."""
-
 Clock = Callable[[], float]
 """Seconds from any fixed point, as ``time.perf_counter`` gives them."""
 
@@ -83,6 +77,7 @@ Clock = Callable[[], float]
 class AnswerOptions:
     """How to answer: what to search, which prompt, how long it may be, where links point.
 
+    ``mode`` names what finds passages, for the trace alone.
     ``budget_tokens`` bounds the prompt; ``least_share`` is that of
     :func:`~ragctl.stages.render.render`.
     With ``words_will_do``, a question that cannot be embedded is answered by its words.
@@ -92,6 +87,7 @@ class AnswerOptions:
 
     tracks: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+    mode: str = "hybrid"
     k: int = 5
     template: Template = field(default_factory=balanced)
     budget_tokens: int = 1500
@@ -194,7 +190,7 @@ def answer(
     on_evidence: Callable[[Evidence], None],
     on_prompt: Callable[[Prompt], None],
     on_text: Callable[[str], None],
-    clock: Clock,
+    tracing: Stopwatch,
     about_site: str = "",
 ) -> Answer:
     """Answer a question from the passages found for it; without an embedder, by its words.
@@ -202,50 +198,52 @@ def answer(
     ``about_site`` goes into the prompt beside the passages. How likely the passages can answer goes
     to ``on_evidence``, the prompt to ``on_prompt`` before it is sent, the answer's text to
     ``on_text`` piece by piece as it is written, or where something may be withheld from it at once
-    after the check; no model is asked where no passage was found. Raises
-    :class:`~ragctl.errors.ModelError` where a model cannot be used; an answer that broke off is
-    returned, marked ``torn``.
+    after the check; no model is asked where no passage was found. ``tracing`` measures the steps.
+    Raises :class:`~ragctl.errors.ModelError` where a model cannot be used; an answer that broke off
+    is returned, marked ``torn``.
     """
-    began = clock()
-    vector, unreached = embedded(question, embedder, words_will_do=options.words_will_do)
-    vectored = clock()
-    query = Query(
-        text=question, vector=vector, tracks=options.tracks, pages=options.pages, k=options.k
-    )
-    passages = retriever.retrieve(query)
-    searched = clock()
-    evidence = weighed(question, passages, coverage, options.calibration)
-    on_evidence(evidence)
-    prompt = render(
-        question,
-        passages,
-        template=options.template,
-        budget_tokens=options.budget_tokens,
-        least_share=options.least_share,
-        about_site=about_site,
-    )
-    prompt = replace(prompt, evidence=evidence)
-    on_prompt(prompt)
-    asked = clock()
-    write = _held if options.block else on_text
-    if passages:
-        draft = generator.generate(prompt, on_text=write)
-    else:
-        draft = NOTHING_FOUND
-        write(draft.text)
-    ended = clock()
-    timings = Timings(
-        embed=(vectored - began) * 1000,
-        search=(searched - vectored) * 1000,
-        prefill=draft.prefill_ms,
-        decode=draft.decode_ms,
-        total=(ended - began) * 1000,
-    )
-    attempt = Attempt(route=draft.route, outcome=draft.finish, ms=(ended - asked) * 1000)
-    found = checked(question, draft, prompt, passages, options, timings, attempt)
+    with tracing.span("ask") as whole:
+        with tracing.span("embed") as embedding:
+            vector, unreached = embedded(question, embedder, words_will_do=options.words_will_do)
+            embedding.note({"model": embedder.identity.label if embedder and vector else None})
+        query = Query(
+            text=question, vector=vector, tracks=options.tracks, pages=options.pages, k=options.k
+        )
+        with tracing.span("search") as searching:
+            passages = retriever.retrieve(query)
+            searching.note(attributes.of_search(query, passages, mode=options.mode))
+        with tracing.span("evidence") as weighing:
+            evidence = weighed(question, passages, coverage, options.calibration)
+            weighing.note(attributes.of_evidence(evidence))
+        on_evidence(evidence)
+        with tracing.span("render") as rendering:
+            prompt = render(
+                question,
+                passages,
+                template=options.template,
+                budget_tokens=options.budget_tokens,
+                least_share=options.least_share,
+                about_site=about_site,
+            )
+            prompt = replace(prompt, evidence=evidence)
+            rendering.note(attributes.of_prompt(prompt))
+        on_prompt(prompt)
+        write = _held if options.block else on_text
+        draft = written(prompt, passages, generator, on_text=write, tracing=tracing)
+        timings = Timings(
+            embed=embedding.ms,
+            search=searching.ms,
+            prefill=draft.prefill_ms,
+            decode=draft.decode_ms,
+            total=whole.ms,
+        )
+        with tracing.span("check") as checking:
+            found = checked(question, draft, prompt, passages, options, timings)
+            found = replace(found, problems=(*unreached, *found.problems))
+            checking.note(attributes.of_check(found))
     if options.block:
         on_text(found.text)
-    return replace(found, problems=(*unreached, *found.problems))
+    return found
 
 
 def _held(_piece: str) -> None:
@@ -258,19 +256,22 @@ def look_up(
     *,
     options: AnswerOptions,
     on_text: Callable[[str], None],
-    clock: Clock,
+    tracing: Stopwatch,
 ) -> Answer | None:
     """Answer a question about the site itself from its list of pages, before stage 5.
 
     No model is asked and nothing is searched. ``None`` where the question is about something
     else: then it is one for :func:`answer`.
     """
-    began = clock()
-    found = recognise(question, catalogue)
+    with tracing.span("ask") as whole, tracing.span("catalogue") as looking:
+        found = recognise(question, catalogue)
+        looking.note(
+            {"recognised": found is not None, "pages": len(found.pages) if found else None}
+        )
     if found is None:
         return None
     on_text(found.text)
-    total = (clock() - began) * 1000
+    total = whole.ms
     return Answer(
         question=question,
         text=found.text,
@@ -363,7 +364,6 @@ def checked(
     passages: Sequence[Hit],
     options: AnswerOptions,
     timings: Timings,
-    attempt: Attempt,
 ) -> Answer:
     """Return what was written with its citations and problems, as it may be shown: stage 8."""
     refused = draft.declined or is_refusal(draft.text)
@@ -398,7 +398,7 @@ def checked(
             *guarded,
         ),
         route=draft.route,
-        attempts=draft.attempts or (attempt,),
+        attempts=draft.attempts,
         prompt=prompt,
         prompt_tokens=draft.prompt_tokens,
         output_tokens=draft.output_tokens,

@@ -187,3 +187,6 @@ class Tracer(Protocol):
 
     def record(self, trace: Trace) -> None:
         """Keep one trace, whole; raises where that cannot be done, and leaves nothing then."""
+
+    def keep_up(self, *, keep_days: int, keep_text_days: int) -> None:
+        """Remove a few traces and texts that are older, now and then; 0 days mean for ever."""

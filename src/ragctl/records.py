@@ -26,6 +26,7 @@ LinkFault = Literal["page missing", "anchor missing", "other heading"]
 Support = Literal["", "supported", "weak", "unsupported", "misattributed"]
 EvidenceVerdict = Literal["", "strong", "weak", "not covered"]
 Verdict = Literal["supported", "weak", "unsupported", "misattributed", "uncited"]
+SpanValue: TypeAlias = str | bool | int | float | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,12 +381,23 @@ class Attempt:
     """One try at getting an answer written: which route, how it ended, how long it took.
 
     ``outcome`` is ``answered``, ``length`` (cut by its limit), ``repetition``, ``torn`` or what
-    stopped it: ``http 503``, ``timeout (first token)``, ``connection refused``, ``breaker open``.
+    stopped it: ``http 503``, ``timeout (first token)``, ``connection refused``, ``breaker open``;
+    ``error`` is that in a sentence. ``start_ms`` counts from the moment the first route was asked,
+    ``first_token_ms`` from that of this try. ``model`` is empty and figures are ``None`` where they
+    are not known.
     """
 
     route: str
     outcome: str
     ms: float
+    start_ms: float = 0.0
+    model: str = ""
+    error: str = ""
+    first_token_ms: float | None = None
+    prefill_ms: float | None = None
+    decode_ms: float | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -844,12 +856,35 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A step on the way to an answer; milliseconds count from the beginning of the trace."""
+    """A step on the way to an answer, inside of another: a trace's spans are a tree, as a list.
+
+    ``parent`` is the place of the step it is part of, counted from 0, and ``None`` for the root;
+    milliseconds count from the beginning of the root. ``attributes`` never hold a text of the user
+    or of a model; ``error``, the sentence of what went wrong, goes where texts are not kept.
+    """
 
     name: str
     start_ms: float
     duration_ms: float
-    attributes: Mapping[str, str]
+    attributes: Mapping[str, SpanValue]
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which traces are looked for.
+
+    ``prefix`` is what their ids begin with, ``since`` the first moment. Of the four kinds, traces
+    of any that is asked for are meant, all where none is: ``slow_ms`` those that took longer,
+    ``flagged`` those with a problem, ``refused``, and ``failed`` those without a whole answer.
+    """
+
+    prefix: str | None = None
+    since: datetime | None = None
+    slow_ms: float | None = None
+    flagged: bool = False
+    refused: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,6 +257,22 @@ class TracesSettings:
         "what `ragctl trace` can show later: on, numbers (scores and durations, no texts) or off",
         choices=("on", "numbers", "off"),
     )
+    keep_days: int = _setting(90, "days a trace is kept; 0 means for ever", minimum=0)
+    keep_text_days: int = _setting(
+        30,
+        "days its texts are kept: question, prompt, answer; 0 means as long as the trace",
+        minimum=0,
+    )
+    sample: float = _setting(
+        1.0,
+        "share of ordinary answers whose texts are kept; failed, slow, refused and flagged ones "
+        "always keep them",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    slow_ms: float = _setting(
+        10000.0, "milliseconds over which an answer counts as slow", minimum=0.0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

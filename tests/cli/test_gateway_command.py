@@ -157,11 +157,14 @@ def test_a_way_over_several_routes_is_in_the_trace(routed: Program, ollama: Olla
     ollama.on("/api/chat", BUSY)
     routed("ask", QUESTION)
     trace = routed("trace", "last", "--json").document
-    written = [span["attributes"] for span in trace["spans"] if span["name"] == "generate"]
-    assert written == [
-        {"route": "primary", "outcome": "http 503"},
-        {"route": "backup", "outcome": "answered"},
-    ]
+    tried = [span for span in trace["spans"] if span["name"] == "attempt"]
+    first, second = (span["attributes"] for span in tried)
+    assert (first["route"], first["outcome"]) == ("primary", "http 503")
+    assert "503" in first["error"]
+    assert (second["route"], second["outcome"]) == ("backup", "answered")
+    assert second["first_token_ms"] > 0
+    assert tried[1]["start_ms"] >= tried[0]["start_ms"] + tried[0]["duration_ms"]
+    assert {trace["spans"][span["parent"]]["name"] for span in tried} == {"generate"}
     assert trace["route"] == "backup"
 
 

@@ -56,7 +56,7 @@ CREATE TABLE public.traces (
     prompt_counted integer,
     cached boolean DEFAULT false NOT NULL
 );
-COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where traces.record is "numbers".';
+COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where they were not kept, or not for so long.';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
 COMMENT ON COLUMN public.traces.route IS 'Who wrote the answer, provider/model; empty where it did not come to that.';
 COMMENT ON COLUMN public.traces.finish IS 'stop, length, repetition, torn; failed where there is no answer.';
@@ -336,9 +336,11 @@ CREATE TABLE public.spans (
     name text NOT NULL,
     start_ms double precision NOT NULL,
     duration_ms double precision NOT NULL,
-    attributes jsonb NOT NULL
+    attributes jsonb NOT NULL,
+    parent integer
 );
-COMMENT ON TABLE public.spans IS 'The steps of a traced question, in order; start_ms counts from the beginning of the trace.';
+COMMENT ON TABLE public.spans IS 'The steps of a traced question as a tree; start_ms counts from the beginning of the root.';
+COMMENT ON COLUMN public.spans.parent IS 'The position of the step it is part of; null for the root, and in traces that are older than this column.';
 CREATE TABLE public.terms (
     term text NOT NULL COLLATE pg_catalog."C",
     chunks integer NOT NULL
@@ -350,6 +352,12 @@ CREATE TABLE public.terms_counted (
     last_id integer NOT NULL,
     CONSTRAINT terms_counted_only_row_check CHECK (only_row)
 );
+CREATE TABLE public.trace_upkeep (
+    id integer NOT NULL,
+    rests_until timestamp with time zone NOT NULL,
+    CONSTRAINT trace_upkeep_id_check CHECK ((id = 1))
+);
+COMMENT ON TABLE public.trace_upkeep IS 'One row: until when no old traces are looked for.';
 CREATE TABLE public.vector_index (
     only_row boolean DEFAULT true NOT NULL,
     method text NOT NULL,
@@ -410,6 +418,8 @@ ALTER TABLE ONLY public.terms_counted
     ADD CONSTRAINT terms_counted_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.terms
     ADD CONSTRAINT terms_pkey PRIMARY KEY (term);
+ALTER TABLE ONLY public.trace_upkeep
+    ADD CONSTRAINT trace_upkeep_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.traces
     ADD CONSTRAINT traces_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.vector_index
@@ -421,6 +431,7 @@ CREATE INDEX evaluations_at ON public.evaluations USING btree (at);
 CREATE INDEX pages_track ON public.pages USING btree (track, "position");
 CREATE INDEX question_embeddings_last_used ON public.question_embeddings USING btree (last_used_at);
 CREATE INDEX traces_asked_at ON public.traces USING btree (asked_at);
+CREATE INDEX traces_with_texts ON public.traces USING btree (asked_at) WHERE (question IS NOT NULL);
 CREATE OR REPLACE VIEW public.page_summary AS
  SELECT p.track,
     p."position",

@@ -7,6 +7,8 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,23 +17,25 @@ from psycopg import sql
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
 from ragctl.db.server import EmbeddedServer
+from ragctl.db.traces import UPKEEP_BATCH
 from ragctl.errors import DatabaseError, DatabaseUnreachable, DatabaseUnsuitable, ModelMissing
 from ragctl.observe.traces import trace_id, trace_of, trace_of_failure, without_texts
-from ragctl.records import Chunk, EmbeddedChunk, Page, Query, Trace
-from tests.observe.test_traces import ASKED, AT, answered
+from ragctl.records import Chunk, EmbeddedChunk, Page, Query, Trace, TraceFilter
+from tests.observe.test_traces import ASKED, AT, SPANS, answered
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
 def _trace(number: int = 0, **changes: object) -> Trace:
     new_id = trace_id(AT, number.to_bytes(10, "big"))
-    return replace(trace_of(new_id, ASKED, answered()), **changes)  # type: ignore[arg-type]
+    made = trace_of(new_id, ASKED, answered(), SPANS)
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def test_a_trace_comes_back_as_it_was_stored(database: Database) -> None:
     failed = trace_of_failure(
         trace_id(AT, b"\xff" * 10), ASKED, ModelMissing("no llama3"), prompt=None, text="",
-        total_ms=3.0,
+        total_ms=3.0, spans=SPANS[:2],
     )  # fmt: skip
     for trace in (_trace(), without_texts(_trace(1)), failed):
         database.traces.record(trace)
@@ -258,3 +262,131 @@ def test_what_servers_count_corrects_our_own_count(database: Database) -> None:
     assert database.traces.token_ratio() == 1.0
     database.traces.record(_trace(2, prompt_tokens=1300, prompt_counted=1000))
     assert database.traces.token_ratio() == pytest.approx(1.3)
+
+
+def _aged(number: int, *, days: float, **changes: object) -> Trace:
+    asked = replace(ASKED, at=datetime.now(UTC) - timedelta(days=days))
+    new_id = trace_id(asked.at, number.to_bytes(10, "big"))
+    made = trace_of(new_id, asked, answered(), SPANS)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def _kept(connection: Connection) -> list[tuple[object, ...]]:
+    return connection.execute(
+        "SELECT round(extract(day FROM now() - asked_at)), question IS NOT NULL FROM traces "
+        "ORDER BY asked_at"
+    ).fetchall()
+
+
+def test_traces_and_texts_go_when_their_days_are_over(
+    database: Database, connection: Connection
+) -> None:
+    for number, days in enumerate((100.5, 91.5, 80.5, 31.5, 29.5, 0)):
+        database.traces.record(_aged(number, days=days))
+    database.traces.keep_up(keep_days=90, keep_text_days=30)
+    assert _kept(connection) == [(80, False), (31, False), (29, True), (0, True)]
+    emptied = database.traces.recent(at_most=4)[-1]
+    assert emptied == replace(without_texts(emptied), timings=emptied.timings)
+    assert [problem.code for problem in emptied.problems] == ["no_citation"]
+    assert emptied.hits == _trace().hits
+    orphans = "SELECT count(*) FROM spans WHERE trace_id NOT IN (SELECT id FROM traces)"
+    assert connection.execute(orphans).fetchone() == (0,)
+
+
+def test_zero_days_keep_for_ever(database: Database, connection: Connection) -> None:
+    database.traces.record(_aged(1, days=4000.5))
+    database.traces.keep_up(keep_days=0, keep_text_days=0)
+    assert _kept(connection)[0][1] is True
+
+
+def test_upkeep_takes_a_few_at_a_time_and_rests_for_an_hour_once_none_is_left(
+    database: Database, connection: Connection
+) -> None:
+    for number in range(UPKEEP_BATCH + 3):
+        database.traces.record(_aged(number, days=100))
+    counts = []
+    for _ in range(3):
+        database.traces.keep_up(keep_days=90, keep_text_days=30)
+        counts.append(len(_kept(connection)))
+    assert counts == [3, 0, 0]
+    database.traces.record(_aged(99, days=100))
+    database.traces.keep_up(keep_days=90, keep_text_days=30)
+    assert len(_kept(connection)) == 1  # rests
+    connection.execute("UPDATE trace_upkeep SET rests_until = rests_until - interval '1 hour'")
+    database.traces.keep_up(keep_days=90, keep_text_days=30)
+    assert _kept(connection) == []
+
+
+def test_two_who_keep_up_at_once_do_not_wait_for_each_other(
+    database: Database, connection: Connection
+) -> None:
+    database.traces.record(_aged(1, days=100))
+    with connection.transaction():
+        connection.execute("SELECT FROM trace_upkeep FOR UPDATE")
+        database.traces.keep_up(keep_days=90, keep_text_days=30)
+        assert len(_kept(connection)) == 1
+
+
+def test_all_before_a_moment_can_be_emptied_and_removed(
+    database: Database, connection: Connection
+) -> None:
+    for number, days in enumerate((9, 8, 2)):
+        database.traces.record(_aged(number, days=days))
+    moment = datetime.now(UTC) - timedelta(days=5)
+    assert database.traces.count_before(moment) == (2, 2)
+    assert database.traces.empty_before(moment) == 2
+    assert database.traces.count_before(moment) == (2, 0)
+    with_errors = "SELECT count(*) FROM spans WHERE attributes ? 'error'"
+    assert connection.execute(with_errors).fetchone() == (1,)  # of the one that is newer
+    assert database.traces.remove_before(moment) == 2
+    assert [row[1] for row in _kept(connection)] == [True]
+
+
+def test_traces_are_found_by_kind_and_by_when(database: Database) -> None:
+    plain: dict[str, object] = {"problems": ()}
+    slow = replace(_trace().timings, total=20_000.0)
+    made = {
+        "plain": _aged(1, days=0.1, **plain),
+        "old": _aged(2, days=9, **plain),
+        "slow": _aged(3, days=0.1, timings=slow, **plain),
+        "flagged": _aged(4, days=0.1),
+        "refused": _aged(5, days=0.1, refused=True, **plain),
+        "torn": _aged(6, days=0.1, finish="torn", **plain),
+        "failed": _aged(7, days=0.1, finish="failed", error_code="model", **plain),
+    }
+    for trace in made.values():
+        database.traces.record(trace)
+    names = {trace.id: name for name, trace in made.items()}
+
+    def found(**wanted: Any) -> set[str]:
+        matching = database.traces.matching(TraceFilter(**wanted), at_most=50)
+        return {names[trace.id] for trace in matching}
+
+    assert found() == set(made)
+    assert found(since=datetime.now(UTC) - timedelta(days=1)) == set(made) - {"old"}
+    assert found(slow_ms=10_000.0) == {"slow"}
+    assert found(flagged=True) == {"flagged"}
+    assert found(refused=True) == {"refused"}
+    assert found(failed=True) == {"torn", "failed"}
+    assert found(failed=True, slow_ms=10_000.0) == {"torn", "failed", "slow"}
+
+
+def test_each_trace_is_handed_out_once_over_many_batches(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragctl.db.traces.EXPORT_BATCH", 2)
+    for number in range(5):
+        database.traces.record(_trace(number))
+    ids = [trace.id for trace in database.traces.each(TraceFilter())]
+    assert ids == [_trace(number).id for number in (4, 3, 2, 1, 0)]
+
+
+def test_who_may_insert_alone_can_record_and_removes_nothing(migrated_url: str) -> None:
+    url = _as_reader(migrated_url)
+    with connect(migrated_url) as connection:
+        connection.execute("GRANT INSERT ON traces, spans TO reader_of_traces")
+    with Database.over(connect(url), url) as database:
+        with pytest.raises(DatabaseUnsuitable):
+            database.traces.keep_up(keep_days=1, keep_text_days=1)
+        database.traces.record(_trace())
+        assert len(database.traces.recent(at_most=2)) == 1

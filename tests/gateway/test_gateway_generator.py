@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def hit() -> Hit:
 PROMPT = Prompt(text="...", question="When does the lock open?", template="t", passages=(hit(),))
 
 
-def first_route(url: str, *, first: float = 0.4, total: float = 30.0, **more: float) -> Route:
+def first_route(url: str, *, first: float = 0.4, total: float = 30.0, **more: Any) -> Route:
     def make(deadlines: Deadlines) -> Generator:
         return OllamaGenerator(
             OllamaClient(url, connect_seconds=deadlines.connect_seconds),
@@ -77,7 +78,7 @@ def first_route(url: str, *, first: float = 0.4, total: float = 30.0, **more: fl
     return Route(name="first", key="first", deadlines=limits, make=make, **more)
 
 
-def second_route(url: str, *, first: float = 5.0, total: float = 30.0, **more: float) -> Route:
+def second_route(url: str, *, first: float = 5.0, total: float = 30.0, **more: Any) -> Route:
     def make(deadlines: Deadlines) -> Generator:
         return OpenAiGenerator(
             OpenAiClient(url, connect_seconds=deadlines.connect_seconds),
@@ -384,3 +385,22 @@ def test_a_head_that_comes_byte_by_byte_is_a_hang_like_any_other(
     with drips() as url:
         draft = Asked(first_route(url), second_route(servers[1].url))()
     assert outcomes(draft) == [("first", "timeout (first token)"), ("second", "answered")]
+
+
+def test_attempts_tell_when_they_began_and_what_they_met_also_where_nobody_wrote(
+    servers: tuple[OllamaServer, OllamaServer],
+) -> None:
+    first, second = servers
+    first.on("/api/chat", BUSY)
+    routes = (first_route(first.url, model="m"), second_route(second.url))
+    failed, wrote = Asked(*routes)().attempts
+    assert (failed.model, failed.first_token_ms) == ("m", None)
+    assert "503" in failed.error
+    assert wrote.start_ms >= failed.start_ms + failed.ms
+    assert wrote.first_token_ms is not None
+    assert 0 < wrote.first_token_ms <= wrote.ms
+    assert wrote.error == ""
+    second.on(CHAT, BUSY)
+    with pytest.raises(ModelUnreachable) as raised:
+        Asked(*routes, last_resort=False)()
+    assert [attempt.outcome for attempt in raised.value.attempts] == ["http 503", "http 503"]

@@ -11,6 +11,7 @@ import pytest
 
 from ragctl.errors import DatabaseError, ModelUnreachable
 from ragctl.observe.recorder import Recorder
+from ragctl.observe.retention import Retention
 from ragctl.observe.traces import outcome_of, trace_id, trace_of, trace_of_failure, without_texts
 from ragctl.records import (
     Answer,
@@ -20,6 +21,7 @@ from ragctl.records import (
     Hit,
     Problem,
     Prompt,
+    Span,
     Timings,
     Trace,
 )
@@ -44,6 +46,19 @@ def hit(n: int) -> Hit:
         anchor="s", body="Text.", start_char=n, end_char=n + 5, source_path="a.md",
         score=1 - n / 10, vector_score=1 - n / 10,
     )  # fmt: skip
+
+
+SPANS = (
+    Span(name="ask", start_ms=0.0, duration_ms=100.0, attributes={}),
+    Span(name="search", start_ms=20.0, duration_ms=5.0, parent=0,
+         attributes={"mode": "vector", "k": 5, "top_score": 0.9, "tracks": ("a",)}),
+    Span(name="generate", start_ms=30.0, duration_ms=70.0, parent=0, attributes={}),
+    Span(name="attempt", start_ms=30.0, duration_ms=20.0, parent=2,
+         attributes={"route": "first", "outcome": "http 500", "error": "it echoed How?"}),
+    Span(name="attempt", start_ms=50.0, duration_ms=50.0, parent=2,
+         attributes={"route": "second", "outcome": "answered", "model": "llama3",
+                     "prompt_tokens": 9, "output_tokens": 3}),
+)  # fmt: skip
 
 
 def answered(text: str = "So [1].") -> Answer:
@@ -75,50 +90,49 @@ def test_an_id_is_a_uuid_of_version_7_that_sorts_by_time() -> None:
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", later)
 
 
-def test_a_trace_tells_which_passages_were_sent_and_cited_and_lays_its_steps_end_to_end() -> None:
-    trace = trace_of("x", ASKED, answered())
+def test_a_trace_tells_which_passages_were_sent_and_cited() -> None:
+    trace = trace_of("x", ASKED, answered(), ())
     assert [(h.rank, h.in_prompt, h.cited) for h in trace.hits] == [
         (1, True, True),
         (2, True, False),
         (3, False, False),
     ]
-    spans = [(span.name, span.start_ms, span.duration_ms) for span in trace.spans]
-    assert spans == [
-        ("embed", 0.0, 20.0),
-        ("search", 20.0, 5.0),
-        ("render", 25.0, 5.0),
-        ("generate", 30.0, 70.0),
-    ]
     assert (trace.template, trace.prompt, outcome_of(trace)) == ("balanced/1", "P", "answered")
 
 
 def test_without_texts_only_numbers_and_addresses_are_left() -> None:
-    trace = without_texts(trace_of("x", ASKED, answered("A secret [1].")))
+    trace = without_texts(trace_of("x", ASKED, answered("A secret [1]."), SPANS))
     assert (trace.question, trace.prompt, trace.answer) == (None, None, None)
     assert trace.problems[0].message == ""
     assert "secret" not in repr(trace)
+    assert "How?" not in repr(trace)
+    assert trace.spans[3].attributes == {"route": "first", "outcome": "http 500"}
     assert trace.hits[0].score == 0.9
 
 
 def test_the_mode_of_a_trace_is_the_one_that_ran() -> None:
     asked = replace(ASKED, mode="hybrid")
-    assert trace_of("x", asked, answered()).mode == "hybrid"
+    assert trace_of("x", asked, answered(), ()).mode == "hybrid"
     by_words = Problem(code="keyword_only", message="No model.")
-    assert trace_of("x", asked, replace(answered(), problems=(by_words,))).mode == "keyword"
+    assert trace_of("x", asked, replace(answered(), problems=(by_words,)), ()).mode == "keyword"
     nothing_searched = replace(answered(), timings=Timings(total=1.0))
-    assert trace_of("x", asked, nothing_searched).mode is None
+    assert trace_of("x", asked, nothing_searched, ()).mode is None
     worded = tuple(replace(found, vector_score=None) for found in answered().passages)
     for passages, mode in ((worded, "keyword"), (answered().passages, "hybrid")):
         failed = trace_of_failure(
-            "x", asked, ModelUnreachable("no"), text="", total_ms=1.0,
+            "x", asked, ModelUnreachable("no"), text="", total_ms=1.0, spans=(),
             prompt=replace(answered().prompt, passages=passages),
         )  # fmt: skip
         assert (failed.mode, failed.pages) == (mode, ("/a",))
 
 
+KEEPS_ALL = Retention()
+
+
 class _Kept:
     def __init__(self, error: Exception | None = None) -> None:
         self.traces: list[Trace] = []
+        self.upkeeps: list[tuple[int, int]] = []
         self.error = error
 
     def record(self, trace: Trace) -> None:
@@ -126,11 +140,18 @@ class _Kept:
             raise self.error
         self.traces.append(trace)
 
+    def keep_up(self, *, keep_days: int, keep_text_days: int) -> None:
+        self.upkeeps.append((keep_days, keep_text_days))
+        if self.error is not None:
+            raise self.error
 
-def _recorder(tracer: _Kept | None, lost: list[Exception], *, keep_texts: bool = True) -> Recorder:
+
+def _recorder(
+    tracer: _Kept | None, lost: list[Exception], *, retention: Retention = KEEPS_ALL
+) -> Recorder:
     ticks = iter(range(100))
     return Recorder(
-        ASKED, tracer=tracer, keep_texts=keep_texts, on_lost=lost.append,
+        ASKED, tracer=tracer, retention=retention, on_lost=lost.append,
         random=lambda n: b"\x01" * n, clock=lambda: float(next(ticks)),
     )  # fmt: skip
 
@@ -190,3 +211,37 @@ def test_without_a_tracer_nothing_is_kept() -> None:
         assert recorder.keep(answered()).trace_id == ""
     with pytest.raises(ValueError, match="x"), _recorder(None, []):
         raise ValueError("x")
+
+
+def test_the_steps_of_an_answer_and_of_a_failure_are_in_their_traces() -> None:
+    kept = _Kept()
+    with pytest.raises(ModelUnreachable), _recorder(kept, []) as recorder:
+        with recorder.tracing.span("ask"), recorder.tracing.span("search"):
+            pass
+        recorder.keep(answered())
+        with recorder.tracing.span("ask"), recorder.tracing.span("embed"):
+            raise ModelUnreachable("no server at http://me:secret@host/")
+    done, failed = kept.traces
+    assert [span.name for span in done.spans] == ["ask", "search"]
+    assert [span.name for span in failed.spans] == ["ask", "embed"]
+    assert failed.spans[1].attributes["error_code"] == "model_unreachable"
+    assert failed.error_message == "no server at http://***@host/"
+    assert "secret" not in repr(failed)
+
+
+def test_what_is_sampled_out_is_recorded_without_texts() -> None:
+    kept = _Kept()
+    plain = replace(answered(), problems=())
+    for sample in (0.0, 1.0):
+        with _recorder(kept, [], retention=Retention(sample=sample)) as recorder:
+            recorder.keep(plain)
+    assert [trace.question for trace in kept.traces] == [None, "How?"]
+    assert kept.traces[0].timings == kept.traces[1].timings
+
+
+def test_what_tidying_meets_is_told_to_nobody() -> None:
+    lost: list[Exception] = []
+    broken, retention = _Kept(DatabaseError("no right")), Retention(keep_days=9, keep_text_days=3)
+    for tracer in (broken, None):
+        _recorder(tracer, lost, retention=retention).tidy()
+    assert (broken.upkeeps, lost) == ([(9, 3)], [])

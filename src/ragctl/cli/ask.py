@@ -292,6 +292,7 @@ def ask_and_show(
             if listed:
                 _remark_changes(database, settings, root, output)
                 _show_looked_up(listed, output, root=root, as_json=as_json, verbose=verbose)
+                _tidy(recorder)
                 return EXIT_DONE
             answering = Answering(
                 output,
@@ -333,6 +334,7 @@ def ask_and_show(
                 _remark_changes(database, settings, root, output)
                 say_kept(output, kept, answering)
                 show(recorder.keep(kept))
+                _tidy(recorder)
                 return EXIT_DONE
             search = find_search()
             generator = wiring.make_generator(
@@ -366,7 +368,7 @@ def ask_and_show(
                     generator=written or generator.part,
                     on_prompt=recorder.prompts(answering.prompt),
                     on_text=recorder.texts(answering.text),
-                    clock=time.perf_counter,
+                    tracing=recorder.tracing,
                     about_site=about_site,
                 )
             if search.unreached:
@@ -376,9 +378,10 @@ def ask_and_show(
                 found = strictly(found, links=options_of_answer.links)
             found = recorder.keep(found)
             caching.answers.keep(found, vector=caching.memory.known(question))
-    if written:
-        written.finish(found, whole_answer_document(found))
-    show(found)
+        if written:
+            written.finish(found, whole_answer_document(found))
+        show(found)
+        _tidy(recorder)
     failed = any(problem.code == NO_ROUTE for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
@@ -391,7 +394,7 @@ def _looked_up(
         catalogue,
         options=options,
         on_text=recorder.texts(_ignored),
-        clock=time.perf_counter,
+        tracing=recorder.tracing,
     )
     return recorder.keep(found) if found else None
 
@@ -445,6 +448,7 @@ def answer_options(
     return AnswerOptions(
         tracks=tracks,
         pages=pages,
+        mode=settings.retrieval.mode,
         words_will_do=settings.retrieval.mode == "hybrid",
         k=settings.retrieval.k,
         template=wiring.make_template(settings),
@@ -477,11 +481,17 @@ def _recorder(asked: Asked, settings: Settings, database: Database, output: Outp
     return Recorder(
         asked,
         tracer=None if settings.traces.record == "off" else database.traces,
-        keep_texts=settings.traces.record == "on",
+        retention=wiring.retention(settings),
         on_lost=remark,
         random=os.urandom,
         clock=time.perf_counter,
     )
+
+
+def _tidy(recorder: Recorder) -> None:
+    """Let old traces go, now that the answer is out."""
+    sys.stdout.flush()
+    recorder.tidy()
 
 
 def _ignored(_piece: object) -> None:

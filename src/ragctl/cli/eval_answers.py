@@ -33,6 +33,7 @@ from ragctl.evaluate.answer_runs import (
 from ragctl.evaluate.answers import SHARES, ScoredAnswer, answer_means, evaluate_answers
 from ragctl.evaluate.bounds import broken_bounds, parse_bounds
 from ragctl.evaluate.questions import KnownQuestion, QuestionFile, open_questions
+from ragctl.observe.stopwatch import Stopwatch
 from ragctl.observe.traces import trace_id
 from ragctl.pipeline import answer, keyword_only, look_up
 from ragctl.protocols import Generator
@@ -195,7 +196,7 @@ def _asking(
             catalogue,
             options=options_of_answer,
             on_text=_ignored,
-            clock=time.perf_counter,
+            tracing=Stopwatch(clock=time.perf_counter),
         )
         if listed is not None:
             return listed
@@ -209,7 +210,7 @@ def _asking(
             on_evidence=_ignored,
             on_prompt=_ignored,
             on_text=_ignored,
-            clock=time.perf_counter,
+            tracing=Stopwatch(clock=time.perf_counter),
             about_site=catalogue_passage(question, catalogue) or "",
         )
         if search.unreached:

@@ -15,7 +15,8 @@ from ragctl import wiring
 from ragctl.cli.documents import Document, answer_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
-from ragctl.cli.trace import asked_when, find_trace
+from ragctl.cli.trace import find_trace
+from ragctl.cli.trace_show import asked_when
 from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError
 from ragctl.pipeline import AnswerOptions

@@ -19,6 +19,7 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.sources import require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelError, UsageError
+from ragctl.observe.stopwatch import Stopwatch
 from ragctl.pipeline import answer
 from ragctl.protocols import Generator, Retriever
 from ragctl.records import (
@@ -217,7 +218,7 @@ def _ask(
             on_evidence=lambda _evidence: None,
             on_prompt=prompts.append,
             on_text=lambda _piece: None,
-            clock=time.perf_counter,
+            tracing=Stopwatch(clock=time.perf_counter),
         )
     except ModelError as error:
         if watched.query is None or not prompts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,9 +14,12 @@ from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit
+from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit, TraceFilter
 
 _PHASES = ("embed", "search", "prefill", "decode", "total")
+UPKEEP_BATCH = 20  # each of the answers that follow takes as many, until none is left
+PURGE_BATCH = 500
+EXPORT_BATCH = 200
 _EVIDENCE = ("top_cosine", "idf_share", "probability", "prompt_counted")
 
 
@@ -47,13 +50,73 @@ class Traces:
                     hint="Set traces.record to off, or ask a server that can be written to.",
                 ) from error
 
+    def keep_up(self, *, keep_days: int, keep_text_days: int) -> None:
+        """Remove a few traces that are older, and the texts of a few; 0 days mean for ever.
+
+        Does nothing for an hour once there was none left, whichever process looked; raises
+        :class:`~ragctl.errors.DatabaseError` where the role may not.
+        """
+        values = {"keep_days": keep_days, "keep_text_days": keep_text_days}
+        with translated(self._url):
+            row = self._connection.execute(statement("traces/upkeep_due")).fetchone()
+            if row is None or not row[0]:
+                return
+            with self._connection.transaction():
+                self._connection.execute(statement("traces/limits"))
+                self._connection.execute(
+                    statement("traces/upkeep"), {**values, "at_most": UPKEEP_BATCH}
+                )
+
     def recent(self, *, at_most: int) -> list[Trace]:
         """Return the newest traces, newest first."""
-        return self._select(None, at_most)
+        return self.matching(TraceFilter(), at_most=at_most)
 
     def beginning_with(self, prefix: str, *, at_most: int) -> list[Trace]:
         """Return the newest traces whose id begins with a prefix, newest first."""
-        return self._select(storable(prefix), at_most)
+        return self.matching(TraceFilter(prefix=storable(prefix)), at_most=at_most)
+
+    def matching(
+        self, wanted: TraceFilter, *, at_most: int, before_id: str | None = None
+    ) -> list[Trace]:
+        """Return the newest traces that fit, newest first, all older than ``before_id``."""
+        values = {name: getattr(wanted, name) for name in wanted.__slots__}
+        values |= {"at_most": at_most, "before_id": before_id}
+        with self._connection.cursor(row_factory=class_row(_Row)) as cursor:
+            rows = cursor.execute(statement("traces/select"), values).fetchall()
+        return [row.trace() for row in rows]
+
+    def each(self, wanted: TraceFilter) -> Iterator[Trace]:
+        """Yield all traces that fit, newest first; only a few are in memory at once."""
+        last: str | None = None
+        while batch := self.matching(wanted, at_most=EXPORT_BATCH, before_id=last):
+            yield from batch
+            last = batch[-1].id
+
+    def count_before(self, moment: datetime) -> tuple[int, int]:
+        """Return how many traces were asked before a moment, and how many hold texts."""
+        row = self._connection.execute(
+            statement("traces/count_before"), {"before": moment}
+        ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    def remove_before(self, moment: datetime) -> int:
+        """Remove the traces that were asked before a moment; return how many."""
+        return self._in_batches("traces/remove", moment)
+
+    def empty_before(self, moment: datetime) -> int:
+        """Take the texts out of the traces that were asked before a moment; return of how many."""
+        return self._in_batches("traces/empty", moment)
+
+    def _in_batches(self, name: str, moment: datetime) -> int:
+        done, values = 0, {"before": moment, "at_most": PURGE_BATCH}
+        with translated(self._url):
+            while True:
+                row = self._connection.execute(statement(name), values).fetchone()
+                count = int(row[0]) if row is not None else 0
+                done += count
+                if count < PURGE_BATCH:
+                    return done
 
     def questions(self, *, at_most: int) -> list[str]:
         """Return questions that passages were searched for, each once, the newest first."""
@@ -74,13 +137,6 @@ class Traces:
                 raise
             return 1.0
         return max(1.0, float(row[0])) if row and row[0] is not None else 1.0
-
-    def _select(self, prefix: str | None, at_most: int) -> list[Trace]:
-        with self._connection.cursor(row_factory=class_row(_Row)) as cursor:
-            rows = cursor.execute(
-                statement("traces/select"), {"prefix": prefix, "at_most": at_most}
-            ).fetchall()
-        return [row.trace() for row in rows]
 
 
 def _values(trace: Trace) -> dict[str, object]:
@@ -175,8 +231,16 @@ class _Row:
             hits=tuple(TracedHit(**hit) for hit in self.hits),
             citations=tuple(_citation(citation) for citation in self.citations),
             timings=Timings(**{phase: getattr(self, f"{phase}_ms") for phase in _PHASES}),
-            spans=tuple(Span(**span) for span in self.spans),
+            spans=tuple(_span(span) for span in self.spans),
         )
+
+
+def _span(stored: Mapping[str, Any]) -> Span:
+    attributes = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in stored["attributes"].items()
+    }
+    return Span(**{**stored, "attributes": attributes})
 
 
 def _citation(stored: Mapping[str, Any]) -> Citation:

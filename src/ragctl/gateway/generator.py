@@ -16,6 +16,7 @@ from ragctl.gateway.breaker import counts_against
 from ragctl.gateway.deadline import Deadlines, share_of
 from ragctl.gateway.retry import wait_before_retry
 from ragctl.gateway.routes import Route
+from ragctl.gateway.timed import TimedTry
 from ragctl.protocols import Breakers, Generator
 from ragctl.records import Attempt, Draft, Permit, Problem, Prompt
 
@@ -72,7 +73,8 @@ class GatewayGenerator:
 
     def generate(self, prompt: Prompt, *, on_text: Callable[[str], None]) -> Draft:
         """Write the answer; see :class:`~ragctl.protocols.Generator`."""
-        began, tried = self._clock(), _Tried()
+        began = self._clock()
+        tried = _Tried(began, self._clock)
         for number, route in enumerate(self._routes):
             later = [one.deadlines for one in self._routes[number + 1 :]]
             left = self._policy.budget_seconds - (self._clock() - began)
@@ -100,7 +102,7 @@ class GatewayGenerator:
         try:
             generator = route.make(share)
         except ModelError as error:
-            tried.failed(route, error, ms=0.0)
+            tried.failed(route, error, tried.timed(route.name, on_text, model=route.model))
             return None
         permit = self._breakers.permit(route.key, probe_seconds=share.total_seconds + 5)
         if not permit.may_go:
@@ -121,13 +123,13 @@ class GatewayGenerator:
         end = self._clock() + share.total_seconds
         tries = 0
         while True:
-            began = self._clock()
+            timed = tried.timed(route.name, on_text, model=route.model)
             try:
-                draft = generator.generate(prompt, on_text=on_text)
+                draft = generator.generate(prompt, on_text=timed.text)
                 break
             except ModelError as error:
                 tries += 1
-                tried.failed(route, error, ms=(self._clock() - began) * 1000)
+                tried.failed(route, error, timed)
                 wait = self._wait(error, tries=tries, left_seconds=end - self._clock())
                 if wait is None:
                     self._tell(route, permit, error)
@@ -139,7 +141,7 @@ class GatewayGenerator:
                     with suppress(Exception):
                         self._breakers.released(route.key)
                 raise
-        tried.answered(route, draft, ms=(self._clock() - began) * 1000)
+        tried.answered(route, draft, timed)
         if draft.finish == "torn":
             self._breakers.failed(route.key, is_probe=permit.is_probe, error=draft.error)
         else:
@@ -166,23 +168,30 @@ class GatewayGenerator:
     ) -> Draft:
         if self._last_resort is None or not prompt.passages:
             raise tried.error()
-        began = self._clock()
-        draft = self._last_resort.generate(prompt, on_text=on_text)
-        return tried.quoted(draft, ms=(self._clock() - began) * 1000)
+        timed = tried.timed(self._last_resort.name, on_text)
+        draft = self._last_resort.generate(prompt, on_text=timed.text)
+        return tried.quoted(draft, timed)
 
 
 class _Tried:
-    """What was tried for one question, and why each route did not write."""
+    """What was tried for one question since ``began``, and why each route did not write."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: float, clock: Callable[[], float]) -> None:
+        self._began = began
+        self._clock = clock
         self._attempts: list[Attempt] = []
         self._why: dict[str, str] = {}
         self._at_length: dict[str, str] = {}
         self._error: ModelError | None = None
 
-    def note(self, route: Route, outcome: str, *, why: str, ms: float = 0.0) -> None:
-        """Take one try, and a sentence's end about the route."""
-        self._attempts.append(Attempt(route=route.name, outcome=outcome, ms=ms))
+    def timed(self, route: str, on_text: Callable[[str], None], *, model: str = "") -> TimedTry:
+        """Return what times a try that begins now."""
+        return TimedTry(route, on_text, model=model, since=self._began, clock=self._clock)
+
+    def note(self, route: Route, outcome: str, *, why: str) -> None:
+        """Take a route that was not asked, and a sentence's end about it."""
+        start_ms = (self._clock() - self._began) * 1000
+        self._attempts.append(Attempt(route=route.name, outcome=outcome, ms=0.0, start_ms=start_ms))
         self._why[route.name] = f"{route.name} {why}"
 
     def kept_away(self, route: Route, permit: Permit) -> None:
@@ -190,17 +199,18 @@ class _Tried:
         when = f", for {permit.seconds_left:.0f} s more" if permit.seconds_left else ""
         self.note(route, "breaker open", why=f"was not asked: its breaker is open{when}")
 
-    def failed(self, route: Route, error: ModelError, *, ms: float) -> None:
+    def failed(self, route: Route, error: ModelError, timed: TimedTry) -> None:
         """Take a try that gave no text."""
         self._error = error
-        after = f" after {ms / 1000:.1f} s" if ms >= 50 else ""
-        self.note(route, error.outcome, why=f"did not answer: {error.outcome}{after}", ms=ms)
+        attempt = timed.came_to(error.outcome, error=error.message)
+        self._attempts.append(attempt)
+        after = f" after {attempt.ms / 1000:.1f} s" if attempt.ms >= 50 else ""
+        self._why[route.name] = f"{route.name} did not answer: {error.outcome}{after}"
         self._at_length[route.name] = f"{route.name} did not answer: {error.message}"
 
-    def answered(self, route: Route, draft: Draft, *, ms: float) -> None:
+    def answered(self, route: Route, draft: Draft, timed: TimedTry) -> None:
         """Take a try that gave text, whole or not."""
-        outcome = "answered" if draft.finish == "stop" else draft.finish
-        self._attempts.append(Attempt(route=route.name, outcome=outcome, ms=ms))
+        self._attempts.append(timed.wrote(draft))
         self._why.pop(route.name, None)
         self._at_length.pop(route.name, None)
 
@@ -222,24 +232,25 @@ class _Tried:
             cost_usd=route.cost_usd(draft),
         )
 
-    def quoted(self, draft: Draft, *, ms: float) -> Draft:
+    def quoted(self, draft: Draft, timed: TimedTry) -> Draft:
         """Return the draft of the last resort, with the way to it."""
         reasons = "; ".join((self._why | self._at_length).values())
         message = f"No model wrote this answer, it quotes the passages: {reasons}."
-        attempt = Attempt(route=draft.route, outcome="answered", ms=ms)
         return replace(
             draft,
-            attempts=(*self._attempts, attempt),
+            attempts=(*self._attempts, timed.wrote(draft)),
             problems=(Problem(code=NO_ROUTE, message=message),),
         )
 
     def error(self) -> ModelError:
-        """Return what to raise where nobody wrote."""
-        if self._error is not None and len(self._why) <= 1:
-            return self._error
-        hint = self._error.hint if self._error is not None else ""
-        reset = "`ragctl gateway status` shows the routes, `ragctl gateway test` tries them."
-        return ModelUnreachable(
-            f"no route wrote an answer: {'; '.join(self._why.values())}",
-            hint=f"{hint} {reset}".strip(),
-        )
+        """Return what to raise where nobody wrote; it knows what was tried."""
+        error = self._error
+        if error is None or len(self._why) > 1:
+            hint = error.hint if error is not None else ""
+            reset = "`ragctl gateway status` shows the routes, `ragctl gateway test` tries them."
+            error = ModelUnreachable(
+                f"no route wrote an answer: {'; '.join(self._why.values())}",
+                hint=f"{hint} {reset}".strip(),
+            )
+        error.attempts = tuple(self._attempts)
+        return error

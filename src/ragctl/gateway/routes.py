@@ -24,6 +24,7 @@ class Route:
     key: str
     deadlines: Deadlines
     make: Callable[[Deadlines], Generator]
+    model: str = ""
     price_input_per_million: float | None = None
     price_output_per_million: float | None = None
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from ragctl.observe.retention import Retention
+from ragctl.observe.stopwatch import Stopwatch
 from ragctl.observe.traces import trace_id, trace_of, trace_of_failure, without_texts
 from ragctl.protocols import Tracer
 from ragctl.records import Answer, Asked, Prompt, Trace
@@ -16,7 +18,8 @@ from ragctl.records import Answer, Asked, Prompt, Trace
 class Recorder:
     """Use it as a context manager around all that may fail once the question is known.
 
-    Without a tracer it does nothing. ``random`` returns so many random bytes, ``clock`` seconds.
+    Hand its ``tracing`` to what answers, so that the steps are known. Without a tracer it records
+    nothing. ``random`` returns so many random bytes, ``clock`` seconds.
     An answer that cannot be recorded goes to ``on_lost`` as the error that was in the way; a
     failure that cannot be recorded is told by itself.
     """
@@ -26,20 +29,21 @@ class Recorder:
         asked: Asked,
         *,
         tracer: Tracer | None,
-        keep_texts: bool,
+        retention: Retention,
         on_lost: Callable[[Exception], None],
         random: Callable[[int], bytes],
         clock: Callable[[], float],
     ) -> None:
         self._asked = asked
         self._tracer = tracer
-        self._keep_texts = keep_texts
+        self._retention = retention
         self._on_lost = on_lost
         self._id = trace_id(asked.at, random(10))
         self._clock = clock
         self._began = clock()
         self._prompt: Prompt | None = None
         self._pieces: list[str] = []
+        self.tracing = Stopwatch(clock=clock)
 
     def prompts(self, show: Callable[[Prompt], None]) -> Callable[[Prompt], None]:
         """Return ``show``, watched: the prompt is known should the answer fail."""
@@ -64,14 +68,25 @@ class Recorder:
         if self._tracer is None:
             return answer
         try:
-            self._record(self._tracer, trace_of(self._id, self._asked, answer))
+            spans = self.tracing.spans()
+            self._record(self._tracer, trace_of(self._id, self._asked, answer, spans))
         except Exception as error:
             self._on_lost(error)
             return answer
         return replace(answer, trace_id=self._id)
 
+    def tidy(self) -> None:
+        """Let a few traces go that are too old; call it once the answer has been shown."""
+        if self._tracer is None:
+            return
+        with suppress(Exception):  # the right to add traces is not that to remove them
+            self._tracer.keep_up(
+                keep_days=self._retention.keep_days, keep_text_days=self._retention.keep_text_days
+            )
+
     def _record(self, tracer: Tracer, trace: Trace) -> None:
-        tracer.record(trace if self._keep_texts else without_texts(trace))
+        keeps = self._retention.keeps_texts_of(trace)
+        tracer.record(trace if keeps else without_texts(trace))
 
     def __enter__(self) -> Self:
         return self
@@ -92,5 +107,6 @@ class Recorder:
                 prompt=self._prompt,
                 text="".join(self._pieces),
                 total_ms=(self._clock() - self._began) * 1000,
+                spans=self.tracing.spans(),
             )
             self._record(self._tracer, failure)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from ragctl.errors import RagctlError
+from ragctl.observe.redaction import redacted
+from ragctl.observe.stopwatch import error_code
 from ragctl.records import (
     Answer,
     Asked,
-    Attempt,
     Citation,
     Hit,
     Problem,
@@ -31,7 +32,7 @@ def trace_id(at: datetime, random: bytes) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
+def trace_of(new_id: str, asked: Asked, answer: Answer, spans: Sequence[Span]) -> Trace:
     """Return the trace of a question that got an answer, whole, torn or withheld."""
     written = answer.original or answer
     return Trace(
@@ -48,13 +49,15 @@ def trace_of(new_id: str, asked: Asked, answer: Answer) -> Trace:
         finish=answer.finish,
         refused=answer.refused,
         degraded=answer.degraded,
-        problems=answer.problems,
+        problems=tuple(
+            replace(problem, message=redacted(problem.message)) for problem in answer.problems
+        ),
         hits=_traced(answer.passages, answer.prompt, written.citations),
         citations=written.citations,
         prompt_tokens=answer.prompt_tokens,
         output_tokens=answer.output_tokens,
         timings=answer.timings,
-        spans=_spans(answer.timings, answer.attempts),
+        spans=tuple(spans),
         top_cosine=answer.evidence.top_cosine if answer.evidence else None,
         idf_share=answer.evidence.idf_share if answer.evidence else None,
         probability=answer.evidence.probability if answer.evidence else None,
@@ -75,6 +78,7 @@ def trace_of_failure(
     prompt: Prompt | None,
     text: str,
     total_ms: float,
+    spans: Sequence[Span],
 ) -> Trace:
     """Return the trace of a question without an answer: how far it came, and what stopped it."""
     return Trace(
@@ -97,9 +101,11 @@ def trace_of_failure(
         prompt_tokens=None,
         output_tokens=None,
         timings=Timings(total=total_ms),
-        spans=(),
-        error_code=_code(error),
-        error_message=error.message if isinstance(error, RagctlError) else type(error).__name__,
+        spans=tuple(spans),
+        error_code=error_code(error),
+        error_message=redacted(error.message)
+        if isinstance(error, RagctlError)
+        else type(error).__name__,
         mode=_mode(asked, prompt.passages if prompt else (), ()),
         pages=asked.pages,
     )
@@ -117,7 +123,7 @@ def outcome_of(trace: Trace) -> str:
 
 
 def without_texts(trace: Trace) -> Trace:
-    """Return a trace as it is kept with ``traces.record = numbers``: no text of user or model."""
+    """Return a trace as it is kept without texts: nothing that a user or a model wrote."""
     return replace(
         trace,
         question=None,
@@ -125,14 +131,14 @@ def without_texts(trace: Trace) -> Trace:
         answer=None,
         problems=tuple(Problem(code=problem.code, message="") for problem in trace.problems),
         error_message=None,
+        spans=tuple(
+            replace(
+                span,
+                attributes={name: one for name, one in span.attributes.items() if name != "error"},
+            )
+            for span in trace.spans
+        ),
     )
-
-
-def _code(error: BaseException) -> str:
-    if isinstance(error, RagctlError):
-        return error.code
-    is_ours = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
-    return "bug" if is_ours else "stopped"
 
 
 def _mode(asked: Asked, passages: Sequence[Hit], problems: Sequence[Problem]) -> str:
@@ -163,23 +169,3 @@ def _traced(
         )
         for hit in passages
     )
-
-
-def _spans(timings: Timings, attempts: Sequence[Attempt]) -> tuple[Span, ...]:
-    """Lay the measured steps end to end: question embedded, passages searched, each attempt."""
-    spans: list[Span] = []
-    at = 0.0
-    for name, duration in (("embed", timings.embed), ("search", timings.search)):
-        if duration is not None:
-            spans.append(Span(name=name, start_ms=at, duration_ms=duration, attributes={}))
-            at += duration
-    writing = sum(attempt.ms for attempt in attempts)
-    if timings.total is not None and attempts:
-        rest = max(timings.total - writing - at, 0.0)
-        spans.append(Span(name="render", start_ms=at, duration_ms=rest, attributes={}))
-        at += rest
-    for attempt in attempts:
-        told = {"route": attempt.route, "outcome": attempt.outcome}
-        spans.append(Span(name="generate", start_ms=at, duration_ms=attempt.ms, attributes=told))
-        at += attempt.ms
-    return tuple(spans)

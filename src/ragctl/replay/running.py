@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragctl.answering import with_attempt
 from ragctl.errors import UsageError
 from ragctl.pipeline import AnswerOptions, Clock, checked, weighed
 from ragctl.protocols import Coverage, Generator
 from ragctl.records import (
     Answer,
-    Attempt,
     Claim,
     Draft,
     Evidence,
@@ -87,12 +87,11 @@ def replay(
     ended = clock()
     answer = checked(
         prompt.question,
-        draft,
+        with_attempt(draft, ms=(ended - asked) * 1000),
         prompt,
         passages,
         options,
         Timings(prefill=draft.prefill_ms, decode=draft.decode_ms, total=(ended - began) * 1000),
-        Attempt(route=draft.route, outcome=draft.finish, ms=(ended - asked) * 1000),
     )
     if options.block:
         on_text(answer.text)

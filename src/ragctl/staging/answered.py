@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ragctl.answering import with_attempt
 from ragctl.artifacts.answers import (
     read_draft,
     read_prompt,
@@ -31,7 +32,6 @@ from ragctl.pipeline import AnswerOptions, checked
 from ragctl.protocols import Embedder, Generator
 from ragctl.records import (
     Answer,
-    Attempt,
     Chunk,
     Draft,
     Hit,
@@ -153,6 +153,7 @@ def run_check(
         draft = read_draft(folder)
         found = read_retrieved(folder)
         known = [ms for ms in (draft.prefill_ms, draft.decode_ms) if ms is not None]
+        draft = with_attempt(draft, ms=sum(known))
         answer = checked(
             found.question,
             draft,
@@ -160,7 +161,6 @@ def run_check(
             found.hits,
             options,
             Timings(prefill=draft.prefill_ms, decode=draft.decode_ms),
-            Attempt(route=draft.route, outcome=draft.finish, ms=sum(known)),
         )
         write_answer(folder, document(answer))
         return answer_counts(answer)

@@ -54,6 +54,7 @@ from ragctl.wiring.stages import (
     make_template,
     prompt_budget,
 )
+from ragctl.wiring.traces import retention
 
 __all__ = [
     "SETTINGS_NAME",
@@ -94,6 +95,7 @@ __all__ = [
     "remove_site",
     "require_embedding_model",
     "restore_site",
+    "retention",
     "server_facts",
     "settings_files",
     "stored_answers",

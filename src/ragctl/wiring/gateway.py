@@ -107,6 +107,7 @@ def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str])
             total_seconds=route.total_seconds,
         ),
         make=make,
+        model=route.model,
         price_input_per_million=route.price_input_per_million,
         price_output_per_million=route.price_output_per_million,
     )
