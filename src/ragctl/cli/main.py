@@ -105,6 +105,12 @@ COMMANDS = (
         group="Understand",
     ),
     LazyCommand(
+        name="feedback",
+        module="ragctl.cli.feedback",
+        about="Say whether an answer was good, and list what was said.",
+        group="Understand",
+    ),
+    LazyCommand(
         name="why",
         module="ragctl.cli.why",
         about="Say why a page is in the answer to a question, or why not.",
@@ -138,6 +144,18 @@ COMMANDS = (
         name="config",
         module="ragctl.cli.config",
         about="Show, change and begin the settings.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="stats",
+        module="ragctl.cli.stats",
+        about="Show how the site does for those who ask it, and what has changed.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="report",
+        module="ragctl.cli.report",
+        about="Write the signals, drift, gaps and cost as one page of HTML.",
         group="Operate",
     ),
     LazyCommand(
