@@ -39,7 +39,8 @@ th, td { padding: .35rem .5rem .35rem 0; text-align: right; vertical-align: midd
   border-bottom: 1px solid var(--rule); font-variant-numeric: tabular-nums; white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; } th:first-child, td:first-child { text-align: left; }
 td.words, th.words { text-align: left; white-space: normal; min-width: 9rem; }
-th { white-space: normal; } td.name { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; }
+th { white-space: normal; }
+td.name { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; }
 svg { display: block; width: 100%; height: auto; } td svg { width: 15rem; }
 svg.key { display: inline-block; width: .8em; height: .8em; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--quiet); }
@@ -163,7 +164,7 @@ def _questions(found: Overview) -> str:
     )
     shown = f"<h2>Questions by day</h2>\n{outcomes}{legend(_OUTCOMES)}" if outcomes else ""
     if phases:
-        shown += f"\n<h2>Median time by day</h2>\n{phases}{legend(_PHASES)}"
+        shown += f"\n<h2>Median time of each phase by day</h2>\n{phases}{legend(_PHASES)}"
     return shown
 
 

@@ -67,7 +67,7 @@ def cost(
     if uncounted:
         output.remark(f"{counted(uncounted, 'answer')} had no counted tokens.")
     if any(one.dollars is None for one in routes):
-        output.remark("Routes without prices have no figure; see `ragctl config`, [[routes]].")
+        output.remark("Routes without prices have no figure (see [[routes]]).")
 
 
 def _show(heading: str, costs: Sequence[Cost], output: Output) -> None:
@@ -86,8 +86,12 @@ def _show(heading: str, costs: Sequence[Cost], output: Output) -> None:
         answers, tokens_in, tokens_out, *money = cost_cells(one)
         output.line(Text(f"{heading} {harmless(one.key)}", style="bold"))
         output.line(f"  {answers} answers, tokens in {tokens_in}, out {tokens_out}")
-        told = f"  {money[0]}: an answer {money[1]}, 100,000 {money[2]}"
-        output.line(f"{told}, prices of {money[3]}" if money[3] else told)
+        if one.dollars is None:
+            output.line("  no price")
+            continue
+        output.line(f"  {money[0]}: an answer {money[1]}, 100,000 {money[2]}")
+        if money[3]:
+            output.line(f"  prices of {money[3]}")
 
 
 def cost_cells(one: Cost) -> tuple[str, ...]:

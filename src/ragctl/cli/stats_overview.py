@@ -29,6 +29,7 @@ _TOO_FEW = (
     f"What is normal is not known yet: that takes {LEAST_DAYS} days with {LEAST_QUESTIONS} "
     "questions each in the 28 days before."
 )
+_NARROW = 58
 _UNNAMED = {"day": "-", "track": "(no passage)", "route": "(nobody)", "model": "(nobody)"}
 
 
@@ -50,7 +51,9 @@ def show_overview(found: Overview, output: Output) -> None:
     if found.whole is None:
         output.remark(_NOTHING)
         return
-    output.line(Text(f"{in_words(found.period)}: {sum_of(found.whole)}", style="bold"))
+    output.line(Text(in_words(found.period), style="bold"))
+    for line in _packed(sum_of(found.whole).split(", ")):
+        output.line(line)
     output.line()
     shown = [one for one in found.standings if one.value is not None]
     table = new_table("signal", "value", "by day", "normal", "", text_columns=(0, 2, 3, 4))
@@ -124,15 +127,19 @@ def show_rows(rows: Sequence[SignalRow], *, by: str, output: Output) -> None:
         return
     for row in rows:
         output.line(Text(group_name(row, by), style="bold"))
-        line = ""
-        for name, cell in group_cells(row):
-            piece = f"{name} {cell}"
-            if line and len(line) + len(piece) > 54:
-                output.line(f"  {line}")
-                line = piece
-            else:
-                line = f"{line}, {piece}" if line else piece
-        output.line(f"  {line}")
+        for line in _packed([f"{name} {cell}" for name, cell in group_cells(row)]):
+            output.line(f"  {line}")
+
+
+def _packed(pieces: Sequence[str]) -> list[str]:
+    """Return pieces in as few lines as fit a narrow terminal."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + len(piece) <= _NARROW - 2:
+            lines[-1] += f", {piece}"
+        else:
+            lines.append(piece)
+    return lines
 
 
 def group_name(row: SignalRow, by: str) -> str:

@@ -35,26 +35,26 @@ class FeedbackTable:
             "note": storable(feedback.note),
             "at": feedback.at,
         }
-        with self._allowed("SELECT, INSERT, UPDATE ON feedback"):
+        with self._allowed("GRANT SELECT, INSERT, UPDATE ON feedback"):
             self._connection.execute(statement("feedback/upsert"), values)
 
     def newest(self, *, at_most: int) -> list[Feedback]:
         """Return what was said of answers, newest first."""
         with (
-            self._allowed("SELECT ON feedback, traces"),
+            self._allowed("GRANT SELECT ON feedback, traces"),
             self._connection.cursor(row_factory=class_row(_Row)) as cursor,
         ):
             rows = cursor.execute(statement("feedback/list"), {"at_most": at_most}).fetchall()
         return [row.record() for row in rows]
 
     @contextmanager
-    def _allowed(self, rights: str) -> Iterator[None]:
+    def _allowed(self, grant: str) -> Iterator[None]:
         try:
             yield
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseUnsuitable(
                 f"the role of {redacted(self._url)} lacks a right on feedback",
-                hint=f"Let its owner run: GRANT {rights} TO the role.",
+                hint=f"Let its owner run: {grant} TO the role.",
             ) from error
         except psycopg.errors.ReadOnlySqlTransaction as error:
             raise DatabaseUnsuitable(

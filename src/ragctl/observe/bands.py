@@ -4,9 +4,9 @@ The band is the median of the days before plus and minus three and a half of the
 being 1.4826 times the median absolute deviation (the modified z-score of Iglewicz and Hoaglin, *How
 to Detect and Handle Outliers*, 1993), or where 90 in 100 of these days lay, whichever is wider.
 Times and counts are compared by their logarithm. Of a share, the band is what chance makes of the
-share of all the days before (the binomial distribution), widened by what they spread beyond chance
-(by the arc sine of the root; Anscombe 1948). A day with fewer questions than usual has a wider band,
-and so have bands from few days.
+share of all the days before (the binomial distribution), as many times wider as they spread more
+than chance. A day with fewer questions than usual has a wider band, and so have bands from few
+days.
 """
 
 from __future__ import annotations
@@ -76,23 +76,23 @@ class Normal:
         placed = sorted(_placed(point.value or 0.0, point.questions, scale) for point in points)
         self._middle = median(placed)
         deviation = _MAD_TO_SPREAD * median(abs(one - self._middle) for one in placed)
-        if scale == "share":  # what is left of it without chance
-            deviation = math.sqrt(max(deviation**2 - 0.25 / self._usual, 0.0))
         self._spread = max(deviation, _LEAST_SPREAD[scale])
         self._inner = (_quantile(placed, 0.05), _quantile(placed, 0.95))
         self._all = sum(point.questions for point in points)
         self._had = sum((point.value or 0.0) * point.questions for point in points)
+        self._beyond_chance = self._dispersion(points) if scale == "share" else 1.0
 
     def band(self, questions: int | None = None) -> Band:
         """Return the band for a day with so many questions, or as many as usual.
 
         It is in the signal's own unit.
         """
-        low, high = self._limits(self._usual if questions is None else questions)
+        size = self._usual if questions is None else questions
+        low, high = self._limits(size)
         return Band(
-            low=_back(low, self._scale),
-            middle=_back(self._middle, self._scale),
-            high=_back(high, self._scale),
+            low=_back(low, size, self._scale),
+            middle=_back(self._middle, size, self._scale),
+            high=_back(high, size, self._scale),
             days=self._days,
         )
 
@@ -123,30 +123,39 @@ class Normal:
 
     def _limits(self, questions: float) -> tuple[float, float]:
         """Return the limits for a day with so many questions, on the scale of comparison."""
-        thinner = math.sqrt(max(1.0, self._usual / questions))
-        reach = SPREADS * self._spread * thinner * (1 + 4 / self._days)
         low, high = self._inner
-        least = self._middle - (self._middle - low) * thinner
-        most = self._middle + (high - self._middle) * thinner
         if self._scale != "share":
-            return (min(self._middle - reach, least), max(self._middle + reach, most))
+            thinner = math.sqrt(max(1.0, self._usual / questions))
+            reach = SPREADS * self._spread * (1 + 4 / self._days)
+            below, above = max(reach, self._middle - low), max(reach, high - self._middle)
+            return (self._middle - below * thinner, self._middle + above * thinner)
         fewest, greatest = self._by_chance(round(questions))
-        return (min(fewest - reach, low), max(greatest + reach, high))
+        return (min(fewest, low), max(greatest, high))
 
     def _by_chance(self, questions: int) -> tuple[float, float]:
         """Return the limits within which a share stays by chance, on the scale of comparison.
 
         They are those of the binomial distribution, the share of all the days before being known
-        to one standard error alone.
+        to one standard error alone, times what these days spread more than chance would have them.
         """
         share = (self._had + 0.5) / (self._all + 1)
         error = math.sqrt(share * (1 - share) / self._all)
-        greatest = _binomial_limit(questions, min(share + error, 1.0))
-        fewest = questions - _binomial_limit(questions, 1 - max(share - error, 0.0))
+        greatest = _binomial_limit(questions, min(share + error, 1.0)) / questions
+        fewest = 1 - _binomial_limit(questions, 1 - max(share - error, 0.0)) / questions
+        wider = self._beyond_chance
         return (
-            _placed(fewest / questions, questions, "share"),
-            _placed(greatest / questions, questions, "share"),
+            _placed(share + (fewest - share) * wider, questions, "share"),
+            _placed(share + (greatest - share) * wider, questions, "share"),
         )
+
+    def _dispersion(self, points: Sequence[Point]) -> float:
+        """Return how many times more the days spread than the binomial distribution has it."""
+        share = (self._had + 0.5) / (self._all + 1)
+        apart = [
+            abs((point.value or 0.0) - share) / math.sqrt(share * (1 - share) / point.questions)
+            for point in points
+        ]
+        return max(1.0, _MAD_TO_SPREAD * median(apart))
 
 
 def normal_of(points: Sequence[Point], scale: Scale) -> Normal | None:
@@ -164,11 +173,12 @@ def _placed(value: float, questions: int, scale: Scale) -> float:
     return value
 
 
-def _back(placed: float, scale: Scale) -> float:
+def _back(placed: float, questions: float, scale: Scale) -> float:
     if scale == "ratio":
         return max(math.expm1(placed), 0.0)
     if scale == "share":
-        return math.sin(min(max(placed, 0.0), math.pi / 2)) ** 2
+        share = math.sin(min(max(placed, 0.0), math.pi / 2)) ** 2
+        return min(max((share * (questions + 0.75) - 0.375) / questions, 0.0), 1.0)
     return placed
 
 

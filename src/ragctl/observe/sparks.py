@@ -21,12 +21,12 @@ def sparkline(values: Sequence[float | None], *, unicode: bool = True, width: in
     least, most = min(known), max(known)
     bars = _BARS if unicode else _ASCII
     reach = most - least
-    return "".join(
-        " "
-        if value is None
-        else bars[len(bars) // 2 if not reach else round((value - least) / reach * (len(bars) - 1))]
-        for value in shown
-    )
+    flat = len(bars) // 2 if most else 0
+
+    def bar(value: float) -> str:
+        return bars[round((value - least) / reach * (len(bars) - 1)) if reach else flat]
+
+    return "".join(" " if value is None else bar(value) for value in shown)
 
 
 def _thinned(values: Sequence[float | None], width: int) -> list[float | None]:
