@@ -113,7 +113,8 @@ def test_a_cost_is_the_price_of_the_counted_tokens() -> None:
 def test_without_every_price_there_is_no_figure_for_all() -> None:
     (model,) = costs_by_model(USAGE, PRICES)
     assert (model.key, model.counted, model.dollars) == ("m", 12, None)
-    assert together("all", costs_by_route(USAGE, PRICES)).dollars is None
+    whole = together("all", costs_by_route(USAGE, PRICES))
+    assert (whole.dollars, whole.read_on) == (None, "")
     assert [one.key for one in costs_by_model(USAGE, {})] == ["fast", "slow"]
 
 

@@ -51,6 +51,7 @@ svg text { font: 12px system-ui, sans-serif; fill: var(--quiet); }
 .part-3 { fill: var(--p3); } .legend span { margin-right: 1rem; white-space: nowrap; }
 .gap { break-inside: avoid; } .gap li { overflow-wrap: anywhere; }
 @media (max-width: 45rem) {
+  svg text { font-size: 18px; }
   .signals thead { display: none; } .signals tr { display: block; padding: .5rem 0;
     border-bottom: 1px solid var(--rule); }
   .signals td { display: block; text-align: left; border: 0; padding: .1rem 0; }

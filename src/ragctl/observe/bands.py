@@ -22,7 +22,7 @@ LEAST_QUESTIONS: Final = 5
 SPREADS: Final = 3.5
 """How many spreads from the median a day may lie.
 
-On made-up calm days 1 of 100 checks of two days and 4.5 of 100 of eight raised an alarm, over 19
+On made-up calm days 1 of 100 checks of two days and 5 of 100 of eight raised an alarm, over 19
 signals each; with 3.0 it was 2 and 9.5.
 """
 

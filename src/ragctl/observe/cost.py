@@ -74,14 +74,15 @@ def together(key: str, costs: Sequence[Cost]) -> Cost:
     """Return several costs as one; without a figure where one of them has none."""
     dollars = [cost.dollars for cost in costs]
     known = [one for one in dollars if one is not None]
+    is_known = bool(known) and len(known) == len(dollars)
     return Cost(
         key=key,
         answers=sum(cost.answers for cost in costs),
         counted=sum(cost.counted for cost in costs),
         prompt_tokens=sum(cost.prompt_tokens for cost in costs),
         output_tokens=sum(cost.output_tokens for cost in costs),
-        dollars=sum(known) if known and len(known) == len(dollars) else None,
-        read_on=", ".join(sorted({cost.read_on for cost in costs if cost.read_on})),
+        dollars=sum(known) if is_known else None,
+        read_on=", ".join(sorted({cost.read_on for cost in costs if cost.read_on and is_known})),
     )
 
 
