@@ -184,6 +184,112 @@ CREATE SEQUENCE public.chunks_id_seq
     NO MAXVALUE
     CACHE 1;
 ALTER SEQUENCE public.chunks_id_seq OWNED BY public.chunks.id;
+CREATE TABLE public.feedback (
+    trace_id text NOT NULL COLLATE pg_catalog."C",
+    good boolean NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE public.feedback IS 'What somebody said of an answer: a row a question, the last word counts.';
+CREATE TABLE public.pages (
+    id integer NOT NULL,
+    url text NOT NULL,
+    track text NOT NULL,
+    title text NOT NULL,
+    "position" integer DEFAULT 0 NOT NULL,
+    sort_number double precision NOT NULL,
+    sort_name text NOT NULL,
+    source_path text NOT NULL,
+    sha256 text NOT NULL,
+    parsed_with text NOT NULL,
+    text text NOT NULL,
+    source_lines integer[] NOT NULL,
+    front_matter jsonb NOT NULL,
+    is_landing boolean NOT NULL,
+    is_draft boolean NOT NULL,
+    words integer NOT NULL,
+    refused integer DEFAULT 0 NOT NULL,
+    size_bytes bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    ingested_at timestamp with time zone DEFAULT now() NOT NULL,
+    link_lands boolean
+);
+COMMENT ON COLUMN public.pages.link_lands IS 'Whether the page is on the built site (site.dist); null: not checked.';
+CREATE VIEW public.question_signals AS
+ SELECT t.id,
+    t.asked_at,
+    ((t.asked_at AT TIME ZONE 'UTC'::text))::date AS day,
+        CASE
+            WHEN (t.error_code = 'stopped'::text) THEN 'stopped'::text
+            WHEN (t.error_code IS NOT NULL) THEN 'failed'::text
+            WHEN (t.finish = ANY (ARRAY['torn'::text, 'repetition'::text])) THEN 'incomplete'::text
+            WHEN t.refused THEN 'refused'::text
+            WHEN t.degraded THEN 'extractive'::text
+            ELSE 'answered'::text
+        END AS outcome,
+    t.route,
+    t.embedding_model,
+    COALESCE(p.track, "substring"(((t.hits -> 0) ->> 'ref'::text), '^/([^/#]+)/'::text), t.tracks[1], ''::text) AS track,
+    (EXISTS ( SELECT
+           FROM jsonb_array_elements(t.problems) problem(value)
+          WHERE ((problem.value ->> 'code'::text) <> ALL (ARRAY['fallback'::text, 'no_route'::text, 'keyword_only'::text, 'passages_dropped'::text])))) AS flagged,
+    ((t.problems @> '[{"code": "fallback"}]'::jsonb) OR (t.problems @> '[{"code": "no_route"}]'::jsonb)) AS fell_back,
+    t.prompt_tokens,
+    t.output_tokens,
+    t.embed_ms,
+    t.search_ms,
+    t.prefill_ms,
+    t.decode_ms,
+    (((COALESCE(t.embed_ms, (0)::double precision) + COALESCE(t.search_ms, (0)::double precision)) + t.prefill_ms) + t.decode_ms) AS compute_ms,
+        CASE
+            WHEN ((t.prefill_ms + t.decode_ms) IS NOT NULL) THEN GREATEST(((((t.total_ms - COALESCE(t.embed_ms, (0)::double precision)) - COALESCE(t.search_ms, (0)::double precision)) - t.prefill_ms) - t.decode_ms), (0)::double precision)
+            ELSE NULL::double precision
+        END AS waiting_ms,
+    t.total_ms,
+    t.top_cosine,
+    t.probability,
+    f.good
+   FROM ((public.traces t
+     LEFT JOIN public.feedback f ON ((f.trace_id = t.id)))
+     LEFT JOIN public.pages p ON ((p.url = regexp_replace(((t.hits -> 0) ->> 'ref'::text), '#c[0-9]+$'::text, ''::text))));
+COMMENT ON VIEW public.question_signals IS 'A row a question with what can be counted of it, and no text: day (UTC), outcome, track of the best passage, milliseconds, tokens, evidence, feedback.';
+COMMENT ON COLUMN public.question_signals.flagged IS 'The check found something in the answer; a fallback, words alone and a full prompt are no flags.';
+COMMENT ON COLUMN public.question_signals.fell_back IS 'Written by a later route, or by none.';
+COMMENT ON COLUMN public.question_signals.compute_ms IS 'Embedding, search, prefill and decode; null where the server does not report its own.';
+COMMENT ON COLUMN public.question_signals.waiting_ms IS 'What is left of the total without compute_ms: queues, networks, loading.';
+CREATE VIEW public.daily_signals AS
+ SELECT day,
+    count(*) AS questions,
+    count(*) FILTER (WHERE (outcome = 'answered'::text)) AS answered,
+    count(*) FILTER (WHERE (outcome = 'refused'::text)) AS refused,
+    count(*) FILTER (WHERE (outcome = 'extractive'::text)) AS extractive,
+    count(*) FILTER (WHERE (outcome = 'incomplete'::text)) AS incomplete,
+    count(*) FILTER (WHERE (outcome = 'failed'::text)) AS failed,
+    count(*) FILTER (WHERE (outcome = 'stopped'::text)) AS stopped,
+    count(*) FILTER (WHERE flagged) AS flagged,
+    round(((1000.0 * (count(*) FILTER (WHERE flagged))::numeric) / (NULLIF(count(*) FILTER (WHERE (outcome <> ALL (ARRAY['failed'::text, 'stopped'::text]))), 0))::numeric), 1) AS flagged_per_1000,
+    count(*) FILTER (WHERE fell_back) AS fallbacks,
+    count(*) FILTER (WHERE good) AS good,
+    count(*) FILTER (WHERE (NOT good)) AS bad,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY total_ms) FILTER (WHERE (outcome <> ALL (ARRAY['failed'::text, 'stopped'::text]))) AS p50_ms,
+    percentile_cont((0.95)::double precision) WITHIN GROUP (ORDER BY total_ms) FILTER (WHERE (outcome <> ALL (ARRAY['failed'::text, 'stopped'::text]))) AS p95_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY compute_ms) AS compute_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY waiting_ms) AS waiting_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY embed_ms) AS embed_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY search_ms) AS search_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY prefill_ms) AS prefill_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY decode_ms) AS decode_ms,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY top_cosine) AS top_cosine,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY probability) AS probability,
+    (sum(prompt_tokens))::bigint AS prompt_tokens,
+    (sum(output_tokens))::bigint AS output_tokens,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY ((prompt_tokens)::double precision)) AS prompt_tokens_median,
+    percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY ((output_tokens)::double precision)) AS output_tokens_median
+   FROM public.question_signals
+  GROUP BY day
+  ORDER BY day;
+COMMENT ON VIEW public.daily_signals IS 'A row a day (UTC): questions by outcome, flags, fallbacks, feedback, p50 and p95 of the answers, medians of the phases and of the evidence, tokens.';
+COMMENT ON COLUMN public.daily_signals.stopped IS 'The reader gave up before the answer was there.';
 CREATE TABLE public.embedding_cache (
     embedding_model text NOT NULL,
     content_hash text NOT NULL,
@@ -274,30 +380,6 @@ SELECT
     NULL::text AS source_path,
     NULL::timestamp with time zone AS ingested_at;
 COMMENT ON VIEW public.page_summary IS 'A line a page, in reading order: where it is, how long, how many passages.';
-CREATE TABLE public.pages (
-    id integer NOT NULL,
-    url text NOT NULL,
-    track text NOT NULL,
-    title text NOT NULL,
-    "position" integer DEFAULT 0 NOT NULL,
-    sort_number double precision NOT NULL,
-    sort_name text NOT NULL,
-    source_path text NOT NULL,
-    sha256 text NOT NULL,
-    parsed_with text NOT NULL,
-    text text NOT NULL,
-    source_lines integer[] NOT NULL,
-    front_matter jsonb NOT NULL,
-    is_landing boolean NOT NULL,
-    is_draft boolean NOT NULL,
-    words integer NOT NULL,
-    refused integer DEFAULT 0 NOT NULL,
-    size_bytes bigint NOT NULL,
-    mtime_ns bigint NOT NULL,
-    ingested_at timestamp with time zone DEFAULT now() NOT NULL,
-    link_lands boolean
-);
-COMMENT ON COLUMN public.pages.link_lands IS 'Whether the page is on the built site (site.dist); null: not checked.';
 ALTER TABLE public.pages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.pages_id_seq
     START WITH 1
@@ -396,6 +478,8 @@ ALTER TABLE ONLY public.embedding_cache
     ADD CONSTRAINT embedding_cache_pkey PRIMARY KEY (embedding_model, content_hash);
 ALTER TABLE ONLY public.evaluations
     ADD CONSTRAINT evaluations_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.feedback
+    ADD CONSTRAINT feedback_pkey PRIMARY KEY (trace_id);
 ALTER TABLE ONLY public.index_identity
     ADD CONSTRAINT index_identity_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.ingest_lease
@@ -448,5 +532,7 @@ CREATE OR REPLACE VIEW public.page_summary AS
   ORDER BY p.track, p."position";
 ALTER TABLE ONLY public.chunks
     ADD CONSTRAINT chunks_page_id_fkey FOREIGN KEY (page_id) REFERENCES public.pages(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.feedback
+    ADD CONSTRAINT feedback_trace_id_fkey FOREIGN KEY (trace_id) REFERENCES public.traces(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.spans
     ADD CONSTRAINT spans_trace_id_fkey FOREIGN KEY (trace_id) REFERENCES public.traces(id) ON DELETE CASCADE;

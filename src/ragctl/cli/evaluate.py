@@ -8,6 +8,7 @@ from __future__ import annotations
 from ragctl.cli import options
 from ragctl.cli.eval_answers import answers
 from ragctl.cli.eval_calibrate import calibration
+from ragctl.cli.eval_from_feedback import from_feedback
 from ragctl.cli.eval_history import history
 from ragctl.cli.eval_lint import lint
 from ragctl.cli.eval_make import make
@@ -31,3 +32,4 @@ app.command(epilog="Example: ragctl eval lint questions.jsonl")(lint)
 app.command(
     "calibrate", epilog="Example: ragctl eval calibrate evidence.jsonl --test others.jsonl"
 )(calibration)
+app.command(epilog="Example: ragctl eval from-feedback --output readers.jsonl")(from_feedback)

@@ -105,6 +105,12 @@ COMMANDS = (
         group="Understand",
     ),
     LazyCommand(
+        name="feedback",
+        module="ragctl.cli.feedback",
+        about="Say whether an answer was good, and list what was said.",
+        group="Understand",
+    ),
+    LazyCommand(
         name="why",
         module="ragctl.cli.why",
         about="Say why a page is in the answer to a question, or why not.",
@@ -144,6 +150,18 @@ COMMANDS = (
         name="cache",
         module="ragctl.cli.cache",
         about="Show, clear and judge the caches of answers and of questions.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="stats",
+        module="ragctl.cli.stats",
+        about="Show how the site does for those who ask it, and what has changed.",
+        group="Operate",
+    ),
+    LazyCommand(
+        name="report",
+        module="ragctl.cli.report",
+        about="Write the signals, drift, gaps and cost as one page of HTML.",
         group="Operate",
     ),
     LazyCommand(

@@ -13,6 +13,7 @@ from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.embedding_cache import EmbeddingCache
 from ragctl.db.evaluations import Evaluations
+from ragctl.db.feedback import FeedbackTable
 from ragctl.db.index_identity import Identity, Site
 from ragctl.db.ingest_runs import IngestRuns
 from ragctl.db.lease import IngestLease, LeaseHolder
@@ -28,6 +29,7 @@ from ragctl.db.search import (
     TermShares,
     VectorRetriever,
 )
+from ragctl.db.signals import SignalTables
 from ragctl.db.traces import Traces
 from ragctl.db.vector_index import VectorIndex
 from ragctl.errors import ContentError, SchemaMismatch
@@ -47,6 +49,8 @@ class Database:
         self.identity = Identity(connection)
         self.runs = IngestRuns(connection)
         self.traces = Traces(connection, url)
+        self.signals = SignalTables(connection, url)
+        self.feedback = FeedbackTable(connection, url)
         self.calibrations = Calibrations(connection)
         self.evaluations = Evaluations(connection, url)
         self.vector_index = VectorIndex(connection, url)
