@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.cli.ask import LONGEST_INPUT
+from ragctl.cli.question import LONGEST_INPUT
 from ragctl.settings import find_setting
 from ragctl.stages.guards.block import SECRET, WITHHOLDING
 from tests.ollama_server import OllamaServer, chat

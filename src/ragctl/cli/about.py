@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from ragctl import wiring
-from ragctl.cli.ask import usable_question
 from ragctl.cli.output import Output, harmless
+from ragctl.cli.question import usable_question
 from ragctl.cli.render import counted, source_uri
 from ragctl.cli.sources import require_known_tracks
 from ragctl.errors import ContentError

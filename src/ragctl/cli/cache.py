@@ -22,6 +22,7 @@ from ragctl.evaluate.close_questions import CacheFigures, cache_figures, read_gr
 from ragctl.records import CacheCounter, CacheStatus, Vector
 from ragctl.settings import Settings
 from ragctl.stages.same_question import differences
+from ragctl.wiring.caching import stored_answers, stored_vectors
 
 _BATCH = 32  # questions embedded at once
 
@@ -41,8 +42,8 @@ def status(
     settings = _settings(site, database_url)
     with wiring.open_database(settings) as database:
         identity, _ = require_index(database)
-        answers = wiring.stored_answers(settings, database)
-        vectors = wiring.stored_vectors(settings, database, recorded=identity)
+        answers = stored_answers(settings, database)
+        vectors = stored_vectors(settings, database, recorded=identity)
         kept = {"answers": answers.status(), "embeddings": vectors.status()}
         counters = answers.counters()
     output = Output(environ=os.environ)
@@ -81,8 +82,8 @@ def clear(
     both = answers == embeddings
     with wiring.open_database(settings) as database:
         identity, _ = require_index(database)
-        stored = wiring.stored_answers(settings, database)
-        vectors = wiring.stored_vectors(settings, database, recorded=identity)
+        stored = stored_answers(settings, database)
+        vectors = stored_vectors(settings, database, recorded=identity)
         told = []
         if answers or both:
             told.append((stored.status().entries, "answers", stored.clear))

@@ -7,7 +7,8 @@ from ragctl.cli.output import Output
 from ragctl.errors import DatabaseError, DatabaseUnsuitable, UsageError
 from ragctl.pipeline import embedded
 from ragctl.records import Answer, KeptAnswer, Vector
-from ragctl.wiring import CacheUse, Search
+from ragctl.wiring import Search
+from ragctl.wiring.caching import CacheUse
 
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 

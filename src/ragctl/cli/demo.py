@@ -11,9 +11,10 @@ import typer
 import ragctl
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.ask import ask_and_show, usable_question
+from ragctl.cli.asking import Request, ask_and_show
 from ragctl.cli.ingest import Choices, ingest_folder, show_summary
 from ragctl.cli.output import Output
+from ragctl.cli.question import usable_question
 
 SITE = "demo"
 QUESTION = "How do I stop the database?"
@@ -58,5 +59,5 @@ def demo(
     output.line()
     output.line(f"> {asked}")
     output.line()
-    code = ask_and_show(asked, settings, output)
+    code = ask_and_show(Request(question=asked), settings, output)
     raise typer.Exit(code)

@@ -14,7 +14,6 @@ import typer
 
 from ragctl import __version__, wiring
 from ragctl.cli import options
-from ragctl.cli.ask import answer_options
 from ragctl.cli.eval_answers_shown import BOUND_NAMES, answers_document, show_answers
 from ragctl.cli.eval_store import require_index, store_runs
 from ragctl.cli.eval_tables import show_broken
@@ -40,6 +39,7 @@ from ragctl.protocols import Generator
 from ragctl.records import Answer, Evaluation, IndexIdentity
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import catalogue_passage
+from ragctl.wiring.answers import answer_options
 
 
 def answers(
@@ -181,12 +181,7 @@ def _asking(
 ) -> Callable[[str], Answer]:
     """Return what answers a question as ``ragctl ask`` does, without a word on the way."""
     search = wiring.make_search(settings, database, recorded=identity)
-    options_of_answer = answer_options(
-        settings,
-        tracks=(),
-        calibration=wiring.calibration_of(database, identity.embedding.label),
-        token_ratio=database.traces.token_ratio(),
-    )
+    options_of_answer = answer_options(settings, database, embedding_model=identity.embedding.label)
     catalogue = wiring.make_catalogue(database)
     coverage = wiring.make_coverage(database)
 

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.ask import read_question, usable_question
 from ragctl.cli.documents import passage_document
 from ragctl.cli.output import Output, harmless
+from ragctl.cli.question import read_question, usable_question
 from ragctl.cli.render import counted, show_passage
 from ragctl.cli.sources import require_known_pages, require_known_tracks
 from ragctl.db.search import VECTOR_WEIGHT

@@ -17,8 +17,8 @@ from ragctl.artifacts.manifest import Folder
 from ragctl.artifacts.retrieved import RETRIEVED_FILE, read_retrieved
 from ragctl.cli import options
 from ragctl.cli.artifacts import generation_parameters, whole_answer_document
-from ragctl.cli.ask import answer_options, usable_question
 from ragctl.cli.output import Output
+from ragctl.cli.question import usable_question
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
 from ragctl.protocols import Embedder
 from ragctl.records import IndexIdentity
@@ -26,6 +26,7 @@ from ragctl.settings import Settings
 from ragctl.staging import answered, indexed
 from ragctl.staging.reading import Content, recorded_content, recorded_embedding
 from ragctl.staging.running import StageRun
+from ragctl.wiring.answers import answer_options
 
 app = options.command_app("Run one stage of the pipeline from the files before it.")
 
@@ -199,7 +200,7 @@ def _retrieve(call: _Call) -> StageRun:
 
 
 def _render(call: _Call) -> StageRun:
-    options_of_answer = answer_options(call.settings, tracks=())
+    options_of_answer = answer_options(call.settings)
     return answered.run_render(
         call.folder,
         template=options_of_answer.template,
@@ -226,7 +227,7 @@ def _generate(call: _Call) -> StageRun:
 
 
 def _check(call: _Call) -> StageRun:
-    options_of_answer = answer_options(call.settings, tracks=())
+    options_of_answer = answer_options(call.settings)
     return answered.run_check(
         call.folder, options_of_answer, whole_answer_document, force=call.force
     )

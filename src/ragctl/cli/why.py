@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.ask import answer_options, usable_question
 from ragctl.cli.output import Output, harmless
+from ragctl.cli.question import usable_question
 from ragctl.cli.sources import require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelError, UsageError
@@ -44,6 +44,7 @@ from ragctl.why.evidence import (
     targets_of,
 )
 from ragctl.why.factors import Factor, factors, first_zero
+from ragctl.wiring.answers import answer_options
 
 app = options.command_app("Say why a page is in the answer to a question, or why not.")
 
@@ -206,8 +207,9 @@ def _ask(
             options=replace(
                 answer_options(
                     settings,
+                    database,
+                    embedding_model=identity.embedding.label,
                     tracks=tracks,
-                    calibration=wiring.calibration_of(database, identity.embedding.label),
                 ),
                 block=(),  # what is cited is looked at, no text is shown
             ),

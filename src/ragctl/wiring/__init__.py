@@ -1,13 +1,6 @@
 """From settings to working parts: the only package that names concrete classes."""
 
 from ragctl.db.connect import server_facts
-from ragctl.wiring.caching import (
-    CacheUse,
-    Caching,
-    make_caching,
-    stored_answers,
-    stored_vectors,
-)
 from ragctl.wiring.databases import (
     database_url,
     dump_site,
@@ -58,8 +51,6 @@ from ragctl.wiring.traces import retention
 
 __all__ = [
     "SETTINGS_NAME",
-    "CacheUse",
-    "Caching",
     "Chosen",
     "Search",
     "calibration_of",
@@ -71,7 +62,6 @@ __all__ = [
     "list_sites",
     "listed_routes",
     "load_settings",
-    "make_caching",
     "make_catalogue",
     "make_chunker",
     "make_coverage",
@@ -98,8 +88,6 @@ __all__ = [
     "retention",
     "server_facts",
     "settings_files",
-    "stored_answers",
-    "stored_vectors",
     "try_routes",
     "user_settings_path",
 ]
