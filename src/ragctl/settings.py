@@ -190,7 +190,8 @@ class RetrievalSettings:
     k: int = _setting(5, "passages for an answer", minimum=1, maximum=100)
     least_share: float = _setting(
         0.65,
-        "hybrid: the last passages, below this share of the best score, stay out of the prompt",
+        "hybrid: the last passages, below this share of the best score, are not sent; unset, only "
+        "with an embedding model that is calibrated",
         minimum=0.0,
         maximum=1.0,
     )

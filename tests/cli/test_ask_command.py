@@ -369,3 +369,14 @@ def test_pages_limit_what_is_searched_and_an_unknown_one_asks_no_model(
     assert done.code == 2
     assert "/design/02-queues" in done.err
     assert ollama.requests == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["When does the to\x1b[31mken bucket\x1b[0m refill?", "When does the token\0bucket refill?"],
+)
+def test_control_characters_in_a_question_are_no_part_of_its_words(
+    typed: str, ingested: Program
+) -> None:
+    document = ingested("ask", typed, "--json").document
+    assert document["question"] == "When does the token bucket refill?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragctl.records import StoredLink, StoredPage
@@ -319,3 +321,32 @@ def test_numbers_in_the_text_are_those_of_the_pages() -> None:
 def test_nonsense_is_no_question_about_the_site(question: str) -> None:
     assert recognise(question, SITE) is None
     assert recognise("How many pages are there?", Catalogue.of([])) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "url"),
+    [
+        ("Which page is the longest?", "/design/longest-subsequence"),
+        ("Where is the longest page?", "/design/longest-subsequence"),
+        ("Which chapter has the most words?", "/design/longest-subsequence"),
+        ("What is the shortest page in the kernel track?", "/kernel/13-locks"),
+        ("Which page has the fewest words?", "/kernel/13-locks"),
+    ],
+)
+def test_the_longest_page_is_told_by_its_words_and_no_title_is_taken_for_it(
+    question: str, url: str
+) -> None:
+    longest = replace(_page("/design/longest-subsequence", "Long runs", 6), words=900)
+    lured = replace(_page("/design/zz", "Longest increasing subsequence", 7), words=120)
+    shortest = replace(next(p for p in PAGES if p.url == "/kernel/13-locks"), words=20)
+    pages = [shortest if page.url == shortest.url else page for page in PAGES]
+    site = Catalogue.of([*pages, longest, lured], headings=lambda: HEADINGS)
+    assert _urls(_ask(question, site)) == [url]
+
+
+def test_a_title_that_begins_with_a_superlative_is_still_found() -> None:
+    lured = _page("/design/06-lis", "Longest increasing subsequence", 6)
+    site = Catalogue.of([*PAGES, lured], headings=lambda: HEADINGS)
+    question = "Which track is the longest increasing subsequence page in?"
+    assert _urls(_ask(question, site)) == ["/design/06-lis"]
+    assert recognise("What is the longest increasing subsequence?", site) is None

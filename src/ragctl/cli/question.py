@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+import re
+from typing import Final, TextIO
 
 from ragctl.errors import UsageError
 
 LONGEST_QUESTION = 2000
 LONGEST_INPUT = 16 * 1024
 """How many characters of standard input are read for a question, blanks around it included."""
+
+_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def read_question(stream: TextIO) -> str:
@@ -29,8 +33,8 @@ def read_question(stream: TextIO) -> str:
 def usable_question(text: str) -> str:
     """Return a question without blanks around it.
 
-    Raises :class:`~ragctl.errors.UsageError` where it is empty or over-long. NUL and what is not
-    Unicode become U+FFFD.
+    Raises :class:`~ragctl.errors.UsageError` where it is empty or over-long. Control characters
+    become blanks, what is not Unicode U+FFFD.
     """
     text = _clean(text).strip()
     if not any(character.isalnum() for character in text):
@@ -46,8 +50,6 @@ def usable_question(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Replace NUL and lone surrogates, which no database column holds."""
-    return "".join(
-        "\ufffd" if character == "\0" or "\ud800" <= character <= "\udfff" else character
-        for character in text
-    )
+    """Take out terminal sequences and control characters; what is not Unicode becomes U+FFFD."""
+    plain = _CONTROL.sub(" ", _SEQUENCE.sub("", text))
+    return "".join("\ufffd" if "\ud800" <= letter <= "\udfff" else letter for letter in plain)

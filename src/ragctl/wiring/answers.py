@@ -20,9 +20,12 @@ def answer_options(
     """Return how the settings have a question answered.
 
     With a database, evidence is weighed by its calibration for the embedding model, and prompts
-    are counted as its servers counted before.
+    are counted as its servers counted before. The share of the best score below which passages are
+    not sent was measured with calibrated models: for others it holds only where it was set.
     """
     token_ratio = database.traces.token_ratio() if database else 1.0
+    calibration = calibration_of(database, embedding_model) if database else None
+    is_known = calibration is not None or settings.origin("retrieval.least_share") != "default"
     return AnswerOptions(
         tracks=tracks,
         pages=pages,
@@ -31,8 +34,8 @@ def answer_options(
         k=settings.retrieval.k,
         template=make_template(settings),
         budget_tokens=prompt_budget(settings, token_ratio=token_ratio),
-        least_share=settings.retrieval.least_share,
-        calibration=calibration_of(database, embedding_model) if database else None,
+        least_share=settings.retrieval.least_share if is_known else 0.0,
+        calibration=calibration,
         links=link_style(settings),
         allowed_hosts=settings.checks.allowed_hosts,
         block=settings.checks.block,

@@ -26,7 +26,7 @@ _SIGNAL: Final = re.compile(
     r"|site|website|documentation|docs|handbook|wiki|here|contents|toc|outline|syllabus|order"
     r"|read|reading|start|begin|starting|entry|where|introduction|before|after|follows|precedes"
     r"|succeeds|next|previous|first|last|end|comes?|largest|smallest|biggest|longest|shortest|cover"
-    r"|fewer|contain|contains|long|big|large|consist|consists|include|covered|anything|something|have|final|newest|latest|oldest)\b",
+    r"|fewest|fewer|contain|contains|long|big|large|consist|consists|include|covered|anything|something|have|final|newest|latest|oldest)\b",
     re.I,
 )
 

@@ -28,6 +28,11 @@ _TOPIC_LEAD: Final = re.compile(
     r"(?: of)? |how (?:the |to |a |an )?|what (?:is|are) |the |an? |using )+"
 )
 _TOPIC_END: Final = re.compile(r"(?: (?:works?|is|are|in (?:depth|detail|general)|at all))+$")
+# What no page is called by, though a title may begin with it.
+_SUPERLATIVE: Final = re.compile(
+    r"(?:the )?(?:very )?(?:longest|shortest|biggest|largest|smallest|newest|oldest|latest|earliest"
+    r"|best|worst|most \w+|least \w+)(?: (?:one|of all|here))?"
+)
 _PAGE_LEAD: Final = re.compile(
     rf"^(?:the |a |an |that )?(?:{PAGE_NOUNS})(?: (?:number|no|nr|on|about|called|titled|named"
     r"|entitled|for|at|with the title))? (?:the |a |an )?(?=\S)"
@@ -113,7 +118,8 @@ class Question:
         question names, or with ``anywhere`` in all.
         """
         text = self.slot(slot)
-        if "@" in text or "~" in text:
+        bare = _PAGE_END.sub("", _PAGE_LEAD.sub("", text))
+        if "@" in text or "~" in text or _SUPERLATIVE.fullmatch(bare):
             return None
         plain = tuple(text.split())
         scope = None if anywhere else self.track
@@ -121,7 +127,6 @@ class Question:
         if page := self.catalogue.page_called(plain, scope=scope, strictly=not sure):
             said = self._names_a_track or _READS.search(self.reading.text)
             return page if sure or said or self._spells(page) else None
-        bare = _PAGE_END.sub("", _PAGE_LEAD.sub("", text))
         number = number_of(bare)
         if number is not None and (bare != text or self.noun):
             return self.catalogue.page_numbered(number, scope=scope)
@@ -258,6 +263,15 @@ def _newest(asked: Question) -> CatalogueAnswer | None:
     return replies.newest_of(page, asked.track, date, called=called)
 
 
+def _longest(asked: Question) -> CatalogueAnswer | None:
+    pages = asked.track.pages if asked.track else asked.catalogue.pages
+    if asked.is_plural or not asked.is_meant or not pages:
+        return None
+    shortest = asked.slot("size") in ("shortest", "smallest") or asked.slot("words") == "fewest"
+    page = (min if shortest else max)(pages, key=lambda one: one.words)
+    return replies.longest_of(page, asked.track, called="shortest" if shortest else "longest")
+
+
 def _numbered(asked: Question) -> CatalogueAnswer | None:
     number = number_of(asked.slot("number"))
     if asked.is_plural or not asked.is_meant or number is None:
@@ -383,6 +397,7 @@ ANSWERING: Final[dict[str, Answering]] = {
     "several": _several,
     "ends": _ends,
     "newest": _newest,
+    "longest": _longest,
     "numbered": _numbered,
     "neighbour": _neighbour,
     "list": _list,

@@ -54,6 +54,7 @@ _MACROS: Final = {
     rf"|(?:second|next) (?:to )?last|{ORDINAL})",
 }
 _MACRO: Final = re.compile("|".join(sorted(_MACROS, key=len, reverse=True)))
+_SIZE: Final = r"(?P<size>longest|biggest|largest|shortest|smallest)"
 _STARTS: Final = "starts?|begins?|opens?|kicks? off"
 _ENDS: Final = "ends?|finish(?:es)?|closes?|concludes?"
 _COMES: Final = (
@@ -163,6 +164,12 @@ FORMS: Final[dict[str, tuple[str, ...]]] = {
         r"(?:WHAT(?: is| are| was)? |SHOW )?(?:the )?(?:title of )?(?:the )?(?:very )?"
         r"(?P<newest>newest|latest|most recent|oldest|earliest) NOUN(?: called| about)?",
         r"WHAT NOUN is(?: the)? (?P<newest>newest|latest|most recent|oldest|earliest)",
+    ),
+    "longest": (
+        rf"(?:WHAT(?: is| are)? |SHOW |where is )?(?:the )?(?:title of )?(?:the )?(?:very )?{_SIZE}"
+        r" NOUN(?: called| about)?",
+        rf"WHAT NOUN is(?: the)? {_SIZE}(?: of all)?",
+        r"WHAT NOUN (?:has|contains) (?:the )?(?P<words>most|fewest) words",
     ),
     "numbered": (
         r"(?:WHAT(?: is| are)? |SHOW )?(?:the )?(?:title of |name of )?(?:the )?NOUN NUMBER"

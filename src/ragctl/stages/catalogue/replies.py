@@ -215,6 +215,15 @@ def newest_of(page: StoredPage, track: Track | None, date: str, *, called: str) 
     return reply.say(f"the {called} page{where} is {reply.page(page)}, dated {date}.").done()
 
 
+def longest_of(page: StoredPage, track: Track | None, *, called: str) -> CatalogueAnswer:
+    """Say which page has the most or the fewest words."""
+    reply = Reply()
+    where = f" of {reply.track(track)}" if track else ""
+    return reply.say(
+        f"the {called} page{where} is {reply.page(page)}: {page.words:,} words."
+    ).done()
+
+
 def extreme_of(tracks: Sequence[Track], *, most: bool) -> CatalogueAnswer:
     """Say which track has the most or the fewest pages."""
     counts = [len(track.pages) for track in tracks]
