@@ -42,6 +42,8 @@ def written(
         if not passages:
             on_text(draft.text)
         draft = with_attempt(draft, ms=writing.ms)
+        if draft.queue_ms is not None:
+            tracing.lay("queue", start_ms=0.0, duration_ms=draft.queue_ms, told={})
         lay_attempts(draft.attempts, tracing)
         writing.note(attributes.of_draft(draft))
     return draft
@@ -49,10 +51,12 @@ def written(
 
 def with_attempt(draft: Draft, *, ms: float) -> Draft:
     """Return a draft with the attempts that led to it: one, where its generator names none."""
+    queue_ms = draft.queue_ms or 0.0
     attempt = Attempt(
         route=draft.route,
         outcome=draft.finish,
-        ms=ms,
+        ms=ms - queue_ms,
+        start_ms=queue_ms,
         prefill_ms=draft.prefill_ms,
         decode_ms=draft.decode_ms,
         prompt_tokens=draft.prompt_tokens,

@@ -41,6 +41,7 @@ from ragctl.errors import (
 )
 from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
+from ragctl.gateway.slots import NO_SLOT
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
 from ragctl.records import Answer, Asked, Calibration, LinkStyle, Trace
@@ -336,6 +337,7 @@ def ask_and_show(
                 show(recorder.keep(kept))
                 _tidy(recorder)
                 return EXIT_DONE
+            wiring.admit_question(settings, database)
             search = find_search()
             generator = wiring.make_generator(
                 settings,
@@ -343,6 +345,9 @@ def ask_and_show(
                 quotes_instead=True,
                 on_restart=answering.restart,
                 on_lost=partial(_say_alone, output),
+            )
+            generator = wiring.with_slots(
+                generator, settings, database, on_wait=output.waiting, quotes_instead=True
             )
             written = artifacts and beside(
                 artifacts,
@@ -382,7 +387,7 @@ def ask_and_show(
             written.finish(found, whole_answer_document(found))
         show(found)
         _tidy(recorder)
-    failed = any(problem.code == NO_ROUTE for problem in found.problems)
+    failed = any(problem.code in (NO_ROUTE, NO_SLOT) for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
 
 

@@ -16,7 +16,7 @@ from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
 from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit, TraceFilter
 
-_PHASES = ("embed", "search", "prefill", "decode", "total")
+_PHASES = ("embed", "search", "queue", "prefill", "decode", "total")
 UPKEEP_BATCH = 20  # each of the answers that follow takes as many, until none is left
 PURGE_BATCH = 500
 EXPORT_BATCH = 200
@@ -202,6 +202,7 @@ class _Row:
     output_tokens: int | None
     embed_ms: float | None
     search_ms: float | None
+    queue_ms: float | None
     prefill_ms: float | None
     decode_ms: float | None
     total_ms: float | None

@@ -21,6 +21,7 @@ from ragctl.wiring.databases import (
     restore_site,
 )
 from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
+from ragctl.wiring.limits import admit_question, make_giving_way, with_slots
 from ragctl.wiring.models import (
     Chosen,
     make_embedder,
@@ -62,6 +63,7 @@ __all__ = [
     "Caching",
     "Chosen",
     "Search",
+    "admit_question",
     "calibration_of",
     "data_directory",
     "database_url",
@@ -77,6 +79,7 @@ __all__ = [
     "make_coverage",
     "make_embedder",
     "make_generator",
+    "make_giving_way",
     "make_ollama",
     "make_parser",
     "make_rankings",
@@ -102,4 +105,5 @@ __all__ = [
     "stored_vectors",
     "try_routes",
     "user_settings_path",
+    "with_slots",
 ]
