@@ -75,8 +75,9 @@ def admit_question(settings: Settings, database: Database) -> None:
     if permit.may_go:
         return
     seconds = max(1, math.ceil(permit.seconds_left))
+    allowed = "1 question" if per_minute == 1 else f"{per_minute:,} questions"
     raise RateLimited(
-        f"{user} may ask {per_minute} questions a minute, and has asked them",
+        f"{user} may ask {allowed} a minute, and has done so",
         hint=f"Ask again in {seconds} s.",
         seconds_left=permit.seconds_left,
     )
