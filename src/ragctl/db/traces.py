@@ -120,7 +120,10 @@ class Traces:
 
     def questions(self, *, at_most: int) -> list[str]:
         """Return questions that passages were searched for, each once, the newest first."""
-        with self._connection.cursor(row_factory=scalar_row) as cursor:
+        with (
+            translated(self._url),
+            self._connection.cursor(row_factory=scalar_row) as cursor,
+        ):
             return cursor.execute(statement("traces/questions"), {"at_most": at_most}).fetchall()
 
     def token_ratio(self) -> float:
