@@ -44,19 +44,17 @@ def written(
         draft = with_attempt(draft, ms=writing.ms)
         if draft.queue_ms is not None:
             tracing.lay("queue", start_ms=0.0, duration_ms=draft.queue_ms, told={})
-        lay_attempts(draft.attempts, tracing)
+        lay_attempts(draft.attempts, tracing, after_ms=draft.queue_ms or 0.0)
         writing.note(attributes.of_draft(draft))
     return draft
 
 
 def with_attempt(draft: Draft, *, ms: float) -> Draft:
     """Return a draft with the attempts that led to it: one, where its generator names none."""
-    queue_ms = draft.queue_ms or 0.0
     attempt = Attempt(
         route=draft.route,
         outcome=draft.finish,
-        ms=ms - queue_ms,
-        start_ms=queue_ms,
+        ms=ms - (draft.queue_ms or 0.0),
         prefill_ms=draft.prefill_ms,
         decode_ms=draft.decode_ms,
         prompt_tokens=draft.prompt_tokens,
@@ -65,12 +63,12 @@ def with_attempt(draft: Draft, *, ms: float) -> Draft:
     return draft if draft.attempts else replace(draft, attempts=(attempt,))
 
 
-def lay_attempts(attempts: Sequence[Attempt], tracing: Stopwatch) -> None:
-    """Put the attempts into the tree, below the step that made them."""
+def lay_attempts(attempts: Sequence[Attempt], tracing: Stopwatch, *, after_ms: float = 0.0) -> None:
+    """Put the attempts into the tree, below the step that made them and that waited first."""
     for attempt in attempts:
         tracing.lay(
             "attempt",
-            start_ms=attempt.start_ms,
+            start_ms=after_ms + attempt.start_ms,
             duration_ms=attempt.ms,
             told=attributes.of_attempt(attempt),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -44,6 +45,7 @@ from ragctl.gateway.generator import NO_ROUTE
 from ragctl.gateway.slots import NO_SLOT
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import AnswerOptions, answer, keyword_only, look_up
+from ragctl.protocols import Generator
 from ragctl.records import Answer, Asked, Calibration, LinkStyle, Trace
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import Catalogue, catalogue_passage
@@ -337,18 +339,8 @@ def ask_and_show(
                 show(recorder.keep(kept))
                 _tidy(recorder)
                 return EXIT_DONE
-            wiring.admit_question(settings, database)
             search = find_search()
-            generator = wiring.make_generator(
-                settings,
-                database=database,
-                quotes_instead=True,
-                on_restart=answering.restart,
-                on_lost=partial(_say_alone, output),
-            )
-            generator = wiring.with_slots(
-                generator, settings, database, on_wait=output.waiting, quotes_instead=True
-            )
+            generator = _writer(settings, database, output, on_restart=answering.restart)
             written = artifacts and beside(
                 artifacts,
                 search.retriever,
@@ -389,6 +381,23 @@ def ask_and_show(
         _tidy(recorder)
     failed = any(problem.code in (NO_ROUTE, NO_SLOT) for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
+
+
+def _writer(
+    settings: Settings, database: Database, output: Output, *, on_restart: Callable[[str], None]
+) -> wiring.Chosen[Generator]:
+    """Return who writes, behind the queue of the settings, where the user may ask now."""
+    wiring.admit_question(settings, database)
+    chosen = wiring.make_generator(
+        settings,
+        database=database,
+        quotes_instead=True,
+        on_restart=on_restart,
+        on_lost=partial(_say_alone, output),
+    )
+    return wiring.with_slots(
+        chosen, settings, database, on_wait=output.waiting, quotes_instead=True
+    )
 
 
 def _looked_up(

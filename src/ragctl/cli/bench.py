@@ -23,6 +23,7 @@ from ragctl.evaluate.drafts import draft_questions
 from ragctl.evaluate.latency import Ask, Timed, time_answers
 from ragctl.evaluate.questions import read_questions
 from ragctl.gateway.trial import TINY_PROMPT
+from ragctl.observe.stopwatch import Stopwatch
 from ragctl.pipeline import answer
 from ragctl.protocols import Embedder, Generator
 from ragctl.records import Answer, IndexIdentity, Prompt
@@ -184,7 +185,7 @@ def _asking(
             on_evidence=_ignored,
             on_prompt=on_prompt,
             on_text=on_text,
-            clock=time.perf_counter,
+            tracing=Stopwatch(clock=time.perf_counter),
         )
 
     return ask
