@@ -4,7 +4,7 @@ SELECT t.id, t.asked_at, t.question, t.tracks, t.k, t.embedding_model, t.route, 
        t.prompt, t.answer, t.finish, t.refused, t.degraded, t.problems, t.hits, t.citations,
        t.prompt_tokens, t.output_tokens, t.embed_ms, t.search_ms, t.prefill_ms, t.decode_ms,
        t.total_ms, t.error_code, t.error_message, t.mode, t.pages, t.top_cosine, t.idf_share,
-       t.probability, t.prompt_counted, t.cached,
+       t.probability, t.prompt_counted, t.cached, t.queue_ms,
        (SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'name', s.name, 'start_ms', s.start_ms, 'duration_ms', s.duration_ms,
                    'attributes', s.attributes, 'parent', s.parent) ORDER BY s.position), '[]')

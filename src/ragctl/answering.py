@@ -42,7 +42,9 @@ def written(
         if not passages:
             on_text(draft.text)
         draft = with_attempt(draft, ms=writing.ms)
-        lay_attempts(draft.attempts, tracing)
+        if draft.queue_ms is not None:
+            tracing.lay("queue", start_ms=0.0, duration_ms=draft.queue_ms, told={})
+        lay_attempts(draft.attempts, tracing, after_ms=draft.queue_ms or 0.0)
         writing.note(attributes.of_draft(draft))
     return draft
 
@@ -52,7 +54,7 @@ def with_attempt(draft: Draft, *, ms: float) -> Draft:
     attempt = Attempt(
         route=draft.route,
         outcome=draft.finish,
-        ms=ms,
+        ms=ms - (draft.queue_ms or 0.0),
         prefill_ms=draft.prefill_ms,
         decode_ms=draft.decode_ms,
         prompt_tokens=draft.prompt_tokens,
@@ -61,12 +63,12 @@ def with_attempt(draft: Draft, *, ms: float) -> Draft:
     return draft if draft.attempts else replace(draft, attempts=(attempt,))
 
 
-def lay_attempts(attempts: Sequence[Attempt], tracing: Stopwatch) -> None:
-    """Put the attempts into the tree, below the step that made them."""
+def lay_attempts(attempts: Sequence[Attempt], tracing: Stopwatch, *, after_ms: float = 0.0) -> None:
+    """Put the attempts into the tree, below the step that made them and that waited first."""
     for attempt in attempts:
         tracing.lay(
             "attempt",
-            start_ms=attempt.start_ms,
+            start_ms=after_ms + attempt.start_ms,
             duration_ms=attempt.ms,
             told=attributes.of_attempt(attempt),
         )

@@ -14,6 +14,7 @@
     │   ├── SchemaMismatch             a newer schema, an edited migration, a foreign table
     │   ├── DatabaseBusy               another ingest is at work
     │   └── ServerError                the embedded server cannot be started or stopped
+    ├── RateLimited                5   this user has asked too often; later the same passes
     ├── ModelError                 5
     │   ├── ModelUnreachable           no model server answers, or a stream broke off
     │   ├── ModelMissing               the server is there, the model is not
@@ -129,6 +130,21 @@ class ServerError(DatabaseError):
     """The embedded server cannot be created, started or stopped."""
 
     code = "server"
+
+
+class RateLimited(RagctlError):
+    """A user has asked more questions than are allowed in a minute.
+
+    Nothing is wrong with the question (that would be 2): as with a model that is busy, the same
+    command passes after ``seconds_left``.
+    """
+
+    exit_code = EXIT_MODEL
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, hint: str = "", seconds_left: float = 0.0) -> None:
+        super().__init__(message, hint=hint)
+        self.seconds_left = seconds_left
 
 
 class ModelError(RagctlError):

@@ -45,6 +45,7 @@ class IngestOptions:
     such pages are removed when their file is gone. ``rebuild`` makes everything anew and swaps it
     in at the end, in one transaction; ``moved`` accepts another content root. ``keep_missing``
     keeps pages whose file is gone; ``remove_many`` allows to remove more than half of a track.
+    ``give_way`` is called between batches and returns when the next one may be embedded.
     """
 
     root: str
@@ -57,6 +58,7 @@ class IngestOptions:
     remove_many: bool = False
     batch_size: int = 32
     in_flight: int = 2
+    give_way: Callable[[], object] = lambda: None
 
 
 def require_same_root(database: Database, root: str, *, moved: bool) -> None:
@@ -246,6 +248,7 @@ def with_vectors(
             ready.extend(slots)
             ledger.embedded(chain.from_iterable(slots), computed={*batch.computed, *splitter.made})
             yield _finished(waiting, ready)
+            options.give_way()
         yield _finished(waiting, ready)
 
 

@@ -233,6 +233,7 @@ def answer(
         timings = Timings(
             embed=embedding.ms,
             search=searching.ms,
+            queue=draft.queue_ms,
             prefill=draft.prefill_ms,
             decode=draft.decode_ms,
             total=whole.ms,

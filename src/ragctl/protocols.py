@@ -20,6 +20,7 @@ from ragctl.records import (
     NewAnswer,
     Page,
     Permit,
+    Place,
     Prompt,
     Purpose,
     Query,
@@ -180,6 +181,19 @@ class AnswerCache(Protocol):
 
     def keep(self, new: NewAnswer) -> None:
         """Keep an answer, in the place of an earlier one to the same question."""
+
+
+class Slots(Protocol):
+    """A queue in front of the models: so many questions are answered at once, the rest waits."""
+
+    def queue(self) -> None:
+        """Stand in line, behind all who do."""
+
+    def take(self, *, work_seconds: float) -> Place:
+        """Take a slot where it is our turn, for so many seconds at most; else keep the place."""
+
+    def release(self) -> None:
+        """Give the slot back, or leave the line; harmless where neither was had."""
 
 
 class Tracer(Protocol):

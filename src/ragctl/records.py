@@ -321,7 +321,7 @@ class Draft:
     that the generator itself knows it for a refusal. Counts and durations are ``None`` where the
     server did not report them. ``attempts`` are the routes that were tried for it, empty where
     there was but one, ``problems`` what came of them, and ``cost_usd`` is ``None`` where no price
-    is known.
+    is known. ``queue_ms`` is the wait for a free slot, ``None`` where none was needed.
     """
 
     text: str
@@ -334,6 +334,7 @@ class Draft:
     output_tokens: int | None = None
     prefill_ms: float | None = None
     decode_ms: float | None = None
+    queue_ms: float | None = None
     attempts: tuple[Attempt, ...] = ()
     problems: tuple[Problem, ...] = ()
     cost_usd: float | None = None
@@ -402,7 +403,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permit:
-    """Whether a route may be asked now: ``is_probe`` where it is the one question let through.
+    """Whether a route, or a user, may ask now; ``is_probe`` where it is the one let through.
 
     ``seconds_left`` is the time until the next question may go, 0 where this one may.
     """
@@ -410,6 +411,15 @@ class Permit:
     may_go: bool
     is_probe: bool = False
     seconds_left: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A question's place in front of the models: whether it may go, who ahead waits or works."""
+
+    is_taken: bool
+    waiting: int = 0
+    working: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,10 +448,14 @@ class BreakerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Where the time of one answer went, in milliseconds; ``None`` where it is not known."""
+    """Where the time of one answer went, in milliseconds; ``None`` where it is not known.
+
+    ``queue`` is the wait for a free slot: time of others, and no model's.
+    """
 
     embed: float | None = None
     search: float | None = None
+    queue: float | None = None
     prefill: float | None = None
     decode: float | None = None
     total: float | None = None

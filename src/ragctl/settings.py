@@ -277,6 +277,25 @@ class TracesSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSettings:
+    """How many may ask at once, and how often."""
+
+    generations: int = _setting(
+        0,
+        "answers that models write at once, over all processes of a database; further questions "
+        "wait in line; 0 means any number",
+        minimum=0,
+    )
+    queue_seconds: float = _setting(
+        60.0, "longest wait in that line; then the passages are quoted", minimum=0.0
+    )
+    questions_per_minute: int = _setting(
+        0, "questions a user may ask in a minute; 0 means any number", minimum=0
+    )
+    user: str = _setting("", "whose questions these are; empty means the user of this machine")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set; ``origins`` tells where each value came from.
 
@@ -295,6 +314,7 @@ class Settings:
     checks: CheckSettings = field(default_factory=CheckSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     traces: TracesSettings = field(default_factory=TracesSettings)
+    limits: LimitsSettings = field(default_factory=LimitsSettings)
     routes: tuple[RouteSettings, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -315,6 +335,7 @@ SECTIONS: dict[str, type[Any]] = {
     "checks": CheckSettings,
     "cache": CacheSettings,
     "traces": TracesSettings,
+    "limits": LimitsSettings,
 }
 
 

@@ -54,7 +54,8 @@ CREATE TABLE public.traces (
     idf_share double precision,
     probability double precision,
     prompt_counted integer,
-    cached boolean DEFAULT false NOT NULL
+    cached boolean DEFAULT false NOT NULL,
+    queue_ms double precision
 );
 COMMENT ON TABLE public.traces IS 'A row a question that was asked; texts are null where they were not kept, or not for so long.';
 COMMENT ON COLUMN public.traces.id IS 'UUIDv7: sorts by time.';
@@ -69,6 +70,7 @@ COMMENT ON COLUMN public.traces.idf_share IS 'The share of the question''s idf t
 COMMENT ON COLUMN public.traces.probability IS 'How likely the passages found can answer, calibrated; null without a calibration for the model.';
 COMMENT ON COLUMN public.traces.prompt_counted IS 'The tokens of the prompt by our own count; prompt_tokens is the server''s.';
 COMMENT ON COLUMN public.traces.cached IS 'True where the answer came from answer_cache.';
+COMMENT ON COLUMN public.traces.queue_ms IS 'How long the question waited for a free slot, part of total_ms; null where no slot was needed, and in traces older than this column.';
 CREATE VIEW public.answer_log AS
  SELECT id,
     asked_at,
@@ -328,6 +330,24 @@ COMMENT ON COLUMN public.evaluations.program_version IS 'The version of ragctl t
 COMMENT ON COLUMN public.evaluations.questions IS 'How many questions the file held.';
 COMMENT ON COLUMN public.evaluations.figures IS 'The figures of all questions by name: shares from 0 to 1, counts; null where no question counts.';
 COMMENT ON COLUMN public.evaluations.per_question IS 'A small object a question: id, then what came of it (retrieval: page_rank, section_rank, missing).';
+CREATE TABLE public.generation_queue (
+    only_row boolean DEFAULT true NOT NULL,
+    last_ticket bigint NOT NULL,
+    CONSTRAINT generation_queue_only_row_check CHECK (only_row)
+);
+COMMENT ON TABLE public.generation_queue IS 'One row: the number of the last ticket. Its lock makes tickets visible in the order of their numbers.';
+CREATE TABLE public.generation_slots (
+    ticket bigint NOT NULL,
+    owner text NOT NULL COLLATE pg_catalog."C",
+    host text NOT NULL,
+    pid integer NOT NULL,
+    queued_at timestamp with time zone NOT NULL,
+    taken_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE public.generation_slots IS 'A row a question whose answer is being written or that waits for that, in the order of tickets.';
+COMMENT ON COLUMN public.generation_slots.taken_at IS 'Since when a model writes; null while the question waits.';
+COMMENT ON COLUMN public.generation_slots.expires_at IS 'From then on the row does not count: its process was lost.';
 CREATE TABLE public.index_identity (
     only_row boolean DEFAULT true NOT NULL,
     provider text NOT NULL,
@@ -400,6 +420,14 @@ ALTER TABLE ONLY public.question_embeddings ALTER COLUMN embedding SET STORAGE P
 COMMENT ON TABLE public.question_embeddings IS 'The vector of a question, so that it is embedded once; no text of it is kept.';
 COMMENT ON COLUMN public.question_embeddings.embedding_model IS 'Provider, model, digest, prefix of questions and dimensions, parted by bars.';
 COMMENT ON COLUMN public.question_embeddings.question_hash IS 'The sha256 of the question to the character.';
+CREATE TABLE public.question_rates (
+    asker text NOT NULL COLLATE pg_catalog."C",
+    tokens double precision NOT NULL,
+    may_ask boolean NOT NULL,
+    refilled_at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE public.question_rates IS 'How many questions each user had left at refilled_at; they come back with time.';
+COMMENT ON COLUMN public.question_rates.may_ask IS 'Whether the last question was let through.';
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -480,6 +508,12 @@ ALTER TABLE ONLY public.evaluations
     ADD CONSTRAINT evaluations_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.feedback
     ADD CONSTRAINT feedback_pkey PRIMARY KEY (trace_id);
+ALTER TABLE ONLY public.generation_queue
+    ADD CONSTRAINT generation_queue_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY public.generation_slots
+    ADD CONSTRAINT generation_slots_owner_key UNIQUE (owner);
+ALTER TABLE ONLY public.generation_slots
+    ADD CONSTRAINT generation_slots_pkey PRIMARY KEY (ticket);
 ALTER TABLE ONLY public.index_identity
     ADD CONSTRAINT index_identity_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.ingest_lease
@@ -492,6 +526,8 @@ ALTER TABLE ONLY public.pages
     ADD CONSTRAINT pages_url_key UNIQUE (url);
 ALTER TABLE ONLY public.question_embeddings
     ADD CONSTRAINT question_embeddings_pkey PRIMARY KEY (embedding_model, question_hash);
+ALTER TABLE ONLY public.question_rates
+    ADD CONSTRAINT question_rates_pkey PRIMARY KEY (asker);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.site

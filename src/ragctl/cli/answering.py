@@ -171,6 +171,7 @@ class Answering:
         rows = (
             ("embed", times.embed, ""),
             ("search", times.search, f"{counted(found, 'passage')}, {sent} in the prompt"),
+            *((("queue", times.queue, "for a free slot"),) if times.queue is not None else ()),
             ("first token", self.first_token_ms(), ""),
             ("prefill", times.prefill, _prompt_told(answer)),
             ("output", times.decode, _rate(answer.output_tokens, times.decode)),

@@ -28,8 +28,10 @@ from ragctl.errors import (
 )
 from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
+from ragctl.gateway.slots import NO_SLOT
 from ragctl.observe.recorder import Recorder
 from ragctl.pipeline import answer, keyword_only, look_up
+from ragctl.protocols import Generator
 from ragctl.records import Answer, Asked, IndexIdentity
 from ragctl.settings import Settings
 from ragctl.stages.catalogue import catalogue_passage
@@ -37,7 +39,7 @@ from ragctl.stages.strict import strictly
 from ragctl.wiring.answers import answer_options
 from ragctl.wiring.caching import CacheUse, Caching, make_caching
 
-_FAILED = (NO_ROUTE,)
+_FAILED = (NO_ROUTE, NO_SLOT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,19 +169,9 @@ class _Asking:
 
     def answered(self) -> Answer:
         """Answer from passages, and keep the answer."""
-        request, settings, output, search = (
-            self._request,
-            self._settings,
-            self._output,
-            self._search,
-        )
-        generator = wiring.make_generator(
-            settings,
-            database=self._database,
-            quotes_instead=True,
-            on_restart=self._answering.restart,
-            on_lost=partial(_say_alone, output),
-        )
+        request, settings, output = self._request, self._settings, self._output
+        wiring.admit_question(settings, self._database)
+        search, generator = self._search, self._make_generator()
         written = request.artifacts and beside(
             request.artifacts,
             search.retriever,
@@ -211,6 +203,22 @@ class _Asking:
             written.finish(found, whole_answer_document(found))
         self._show(found)
         return found
+
+    def _make_generator(self) -> wiring.Chosen[Generator]:
+        generator = wiring.make_generator(
+            self._settings,
+            database=self._database,
+            quotes_instead=True,
+            on_restart=self._answering.restart,
+            on_lost=partial(_say_alone, self._output),
+        )
+        return wiring.with_slots(
+            generator,
+            self._settings,
+            self._database,
+            on_wait=self._output.waiting,
+            quotes_instead=True,
+        )
 
     def _recorded(self, found: Answer) -> Answer:
         """Return an answer as it is kept in traces and cache."""

@@ -75,6 +75,7 @@ def answer_document(answer: Answer, *, include_prompt: bool = False) -> Document
         "ms": {
             "embed": _rounded(answer.timings.embed),
             "search": _rounded(answer.timings.search),
+            "queue": _rounded(answer.timings.queue),
             "prefill": _rounded(answer.timings.prefill),
             "decode": _rounded(answer.timings.decode),
             "total": _rounded(answer.timings.total),

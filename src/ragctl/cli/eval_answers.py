@@ -164,6 +164,7 @@ def _all_scored(
         chosen = wiring.make_generator(settings)
         if chosen.remark:
             output.remark(chosen.remark, style="yellow")
+        chosen = wiring.with_slots(chosen, settings, database, on_wait=_ignored)
         generators.setdefault(chosen.part.name, chosen.part)
     scored = {}
     with _Progress(output, total=len(questions) * len(generators)) as progress:

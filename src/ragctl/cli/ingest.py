@@ -166,6 +166,10 @@ class Choices:
     artifacts: Path | None = None
 
 
+def _go_on() -> None:
+    """Give way to nobody."""
+
+
 def _tell(holder: object, output: Output) -> None:
     output.remark(f"Waiting for another ingest: {holder}.")
 
@@ -197,6 +201,7 @@ def ingest_folder(
         embedder = wiring.make_embedder(settings, recorded=recorded, rebuilds=choices.rebuild)
         if embedder.remark:
             output.remark(embedder.remark)
+        giving_way = wiring.make_giving_way(settings, database)
         with Progress(output) as progress:
             summary = run_ingest(
                 found.sources,
@@ -212,6 +217,7 @@ def ingest_folder(
                     remove_many=choices.yes,
                     batch_size=settings.embedding.batch_size,
                     in_flight=settings.embedding.in_flight,
+                    give_way=giving_way or _go_on,
                 ),
                 database=database,
                 chunker=chunker,
@@ -219,6 +225,8 @@ def ingest_folder(
                 report=progress.show,
                 clock=time.perf_counter,
             )
+        if giving_way is not None and giving_way.paused_seconds >= 1:
+            output.remark(f"Gave way to questions for {giving_way.paused_seconds:.0f} s.")
         if choices.artifacts:
             content = Content(
                 root=root,

@@ -171,6 +171,12 @@ COMMANDS = (
         group="Operate",
     ),
     LazyCommand(
+        name="bench",
+        module="ragctl.cli.bench",
+        about="Measure what this machine takes for an answer.",
+        group="Operate",
+    ),
+    LazyCommand(
         name="sites",
         module="ragctl.cli.sites",
         about="List the sites on the embedded server, or remove one.",

@@ -17,6 +17,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from ragctl.records import Place
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _WIDE = 100_000
@@ -59,6 +61,12 @@ class Output:
         if self.before_remark is not None:
             self.before_remark()
         self.remarks.print(Text(harmless(text), style=style), soft_wrap=True)
+
+    def waiting(self, place: Place) -> None:
+        """Say how many stand before a question that waits for a model."""
+        self.remark(
+            f"Waiting for a free slot: {place.waiting} before you, {place.working} at work."
+        )
 
     def line(self, text: str | Text = "") -> None:
         """Print a line of data, never wrapped or cut by us."""

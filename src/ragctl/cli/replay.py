@@ -119,7 +119,8 @@ def replay_and_show(
             )
         generator = None
         if from_stage != "check":
-            generator = _generator(settings, output, on_restart, as_json=as_json)
+            wiring.admit_question(settings, database)
+            generator = _generator(settings, database, output, on_restart, as_json=as_json)
         done = replay(
             trace,
             from_stage,
@@ -145,6 +146,7 @@ def replay_and_show(
 
 def _generator(
     settings: Settings,
+    database: Database,
     output: Output,
     on_restart: Callable[[Output, str], None],
     *,
@@ -155,7 +157,7 @@ def _generator(
     chosen = wiring.make_generator(settings, on_restart=restart)
     if chosen.remark and not as_json:
         output.remark(chosen.remark, style="yellow")
-    return chosen.part
+    return wiring.with_slots(chosen, settings, database, on_wait=output.waiting).part
 
 
 def _show_prompt(output: Output, prompt: Prompt) -> None:

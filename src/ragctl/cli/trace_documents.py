@@ -26,7 +26,7 @@ def trace_summary(trace: Trace) -> dict[str, object]:
 def trace_document(trace: Trace, *, with_prompt: bool) -> dict[str, object]:
     """Return all that is kept of a trace; the prompt on request."""
     timings = trace.timings
-    phases = ("embed", "search", "prefill", "decode", "total")
+    phases = ("embed", "search", "queue", "prefill", "decode", "total")
     failed = trace.error_code is not None
     return {
         "schema": "ragctl.trace/1",

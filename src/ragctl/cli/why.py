@@ -178,12 +178,17 @@ class _Deferred:
 
     name = "deferred"
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
+        self._database = database
 
     def generate(self, prompt: Prompt, *, on_text: Callable[[str], None]) -> Draft:
         """Choose the generator and let it write."""
-        return wiring.make_generator(self._settings).part.generate(prompt, on_text=on_text)
+        wiring.admit_question(self._settings, self._database)
+        chosen = wiring.make_generator(self._settings)
+        told = Output(environ=os.environ).waiting
+        chosen = wiring.with_slots(chosen, self._settings, self._database, on_wait=told)
+        return chosen.part.generate(prompt, on_text=on_text)
 
 
 def _ask(
@@ -199,7 +204,7 @@ def _ask(
     search = wiring.make_search(settings, database, recorded=identity)
     watched = _Watched(search.retriever)
     prompts: list[Prompt] = []
-    generator: Generator = _Deferred(settings) if writes else _Silent()
+    generator: Generator = _Deferred(settings, database) if writes else _Silent()
     found, failure = None, None
     try:
         found = answer(

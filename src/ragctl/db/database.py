@@ -20,6 +20,7 @@ from ragctl.db.lease import IngestLease, LeaseHolder
 from ragctl.db.migrate import pending
 from ragctl.db.pages import Pages
 from ragctl.db.question_embeddings import QuestionEmbeddings
+from ragctl.db.rates import QuestionRates
 from ragctl.db.search import (
     Coverage,
     HybridRetriever,
@@ -30,6 +31,7 @@ from ragctl.db.search import (
     VectorRetriever,
 )
 from ragctl.db.signals import SignalTables
+from ragctl.db.slots import StoredSlots, is_busy
 from ragctl.db.traces import Traces
 from ragctl.db.vector_index import VectorIndex
 from ragctl.errors import ContentError, SchemaMismatch
@@ -55,6 +57,7 @@ class Database:
         self.evaluations = Evaluations(connection, url)
         self.vector_index = VectorIndex(connection, url)
         self.breakers = StoredBreakers(connection, url)
+        self.rates = QuestionRates(connection, url)
 
     @classmethod
     def over(cls, connection: Connection, url: str) -> Database:
@@ -116,6 +119,14 @@ class Database:
     ) -> QuestionEmbeddings:
         """Return the vectors of questions known for one embedding model."""
         return QuestionEmbeddings(self._connection, self.url, identity=identity, bounds=bounds)
+
+    def slots(self, *, at_once: int) -> StoredSlots:
+        """Return one question's way through the queue in front of the models."""
+        return StoredSlots(self._connection, self.url, at_once=at_once)
+
+    def someone_asks(self) -> bool:
+        """Tell whether a model writes an answer or a question waits for that."""
+        return is_busy(self._connection, self.url)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -41,18 +41,21 @@ class LeaseHolder:
 
     def is_dead(self) -> bool:
         """Tell whether the process ended; ``False`` where that cannot be known from here."""
-        if self.host != socket.gethostname():
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except OSError:
-            return False
-        return False
+        return self.host == socket.gethostname() and is_gone(self.pid)
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} since {self.taken_at:%H:%M:%S}"
+
+
+def is_gone(pid: int) -> bool:
+    """Tell whether a process of this machine ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 class IngestLease:

@@ -16,7 +16,7 @@ from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
 from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit, TraceFilter
 
-_PHASES = ("embed", "search", "prefill", "decode", "total")
+_PHASES = ("embed", "search", "queue", "prefill", "decode", "total")
 UPKEEP_BATCH = 20  # each of the answers that follow takes as many, until none is left
 PURGE_BATCH = 500
 EXPORT_BATCH = 200
@@ -120,7 +120,10 @@ class Traces:
 
     def questions(self, *, at_most: int) -> list[str]:
         """Return questions that passages were searched for, each once, the newest first."""
-        with self._connection.cursor(row_factory=scalar_row) as cursor:
+        with (
+            translated(self._url),
+            self._connection.cursor(row_factory=scalar_row) as cursor,
+        ):
             return cursor.execute(statement("traces/questions"), {"at_most": at_most}).fetchall()
 
     def token_ratio(self) -> float:
@@ -202,6 +205,7 @@ class _Row:
     output_tokens: int | None
     embed_ms: float | None
     search_ms: float | None
+    queue_ms: float | None
     prefill_ms: float | None
     decode_ms: float | None
     total_ms: float | None

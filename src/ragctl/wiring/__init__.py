@@ -14,6 +14,7 @@ from ragctl.wiring.databases import (
     restore_site,
 )
 from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
+from ragctl.wiring.limits import admit_question, make_giving_way, with_slots
 from ragctl.wiring.models import (
     Chosen,
     make_embedder,
@@ -53,6 +54,7 @@ __all__ = [
     "SETTINGS_NAME",
     "Chosen",
     "Search",
+    "admit_question",
     "calibration_of",
     "data_directory",
     "database_url",
@@ -67,6 +69,7 @@ __all__ = [
     "make_coverage",
     "make_embedder",
     "make_generator",
+    "make_giving_way",
     "make_ollama",
     "make_parser",
     "make_rankings",
@@ -90,4 +93,5 @@ __all__ = [
     "settings_files",
     "try_routes",
     "user_settings_path",
+    "with_slots",
 ]
