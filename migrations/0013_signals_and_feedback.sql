@@ -29,7 +29,7 @@ SELECT t.id, t.asked_at, (t.asked_at AT TIME ZONE 'UTC')::date AS day,
        CASE WHEN t.prefill_ms + t.decode_ms IS NOT NULL  -- greatest() makes 0 of an unknown time
             THEN greatest(t.total_ms - coalesce(t.embed_ms, 0) - coalesce(t.search_ms, 0)
                           - t.prefill_ms - t.decode_ms, 0) END AS waiting_ms,
-       t.total_ms, t.top_cosine, t.probability, f.good
+       t.total_ms, t.top_cosine, t.probability, t.cached, f.good
 FROM traces t
 LEFT JOIN feedback f ON f.trace_id = t.id
 LEFT JOIN pages p ON p.url = regexp_replace(t.hits -> 0 ->> 'ref', '#c[0-9]+$', '');
@@ -53,6 +53,7 @@ SELECT day,
              / nullif(count(*) FILTER (WHERE outcome NOT IN ('failed', 'stopped')), 0), 1)
            AS flagged_per_1000,
        count(*) FILTER (WHERE fell_back) AS fallbacks,
+       count(*) FILTER (WHERE cached) AS cached,
        count(*) FILTER (WHERE good) AS good,
        count(*) FILTER (WHERE NOT good) AS bad,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY total_ms)

@@ -36,6 +36,7 @@ class Mood:
     failed: float = 0.01
     flagged: float = 0.08
     fallback: float = 0.02
+    cached: float = 0.2
 
 
 Calendar = Callable[[int], Mood]
@@ -99,8 +100,8 @@ def _trace(at: datetime, mood: Mood, random: Random) -> Trace:
         else Timings(embed=embed, search=search, prefill=prefill, decode=decode, total=total),
         spans=tuple(
             Span(
-                name="generate", start_ms=0.0, duration_ms=1.0,
-                attributes={"route": name, "outcome": outcome},
+                name="attempt", start_ms=0.0, duration_ms=1.0,
+                attributes={"route": name, "outcome": outcome}, parent=0,
             )
             for name, outcome in [*attempts, *([] if failed else [(route, "answered")])]
         ),
@@ -110,6 +111,7 @@ def _trace(at: datetime, mood: Mood, random: Random) -> Trace:
         error_code="model_unreachable" if failed else None,
         error_message="no model" if failed else None,
         mode="hybrid",
+        cached=not failed and not codes and random.random() < mood.cached,
     )  # fmt: skip
 
 
@@ -151,6 +153,7 @@ def _row(day: str, traces: Sequence[Trace]) -> SignalRow:
         failed=outcomes.count("failed"),
         flagged=sum(bool(one - {"fallback"}) for one in codes),
         fallbacks=sum("fallback" in one for one in codes),
+        cached=sum(trace.cached for trace in traces),
         p50_ms=_quantile([t.total for t in times], 0.5),
         p95_ms=_quantile([t.total for t in times], 0.95),
         compute_ms=_quantile(computed, 0.5),

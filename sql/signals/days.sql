@@ -1,7 +1,7 @@
 -- A row a day (UTC) with questions, from one day up to another, which is left out, oldest first;
 -- cosine and probability of one embedding model alone, for those of two cannot be compared.
 SELECT to_char(d.day, 'YYYY-MM-DD') AS key, d.questions, d.answered, d.refused, d.extractive,
-       d.incomplete, d.failed, d.stopped, d.flagged, d.fallbacks, d.good, d.bad, d.p50_ms, d.p95_ms,
+       d.incomplete, d.failed, d.stopped, d.flagged, d.fallbacks, d.cached, d.good, d.bad, d.p50_ms, d.p95_ms,
        d.compute_ms, d.waiting_ms, d.embed_ms, d.search_ms, d.prefill_ms, d.decode_ms,
        e.top_cosine, e.probability, d.prompt_tokens, d.output_tokens, d.prompt_tokens_median,
        d.output_tokens_median, coalesce(e.embedded, 0) AS embedded

@@ -13,6 +13,7 @@ SELECT CASE %(by)s::text WHEN 'track' THEN track
        count(*) FILTER (WHERE outcome = 'stopped') AS stopped,
        count(*) FILTER (WHERE flagged) AS flagged,
        count(*) FILTER (WHERE fell_back) AS fallbacks,
+       count(*) FILTER (WHERE cached) AS cached,
        count(*) FILTER (WHERE good) AS good,
        count(*) FILTER (WHERE NOT good) AS bad,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY total_ms)

@@ -1,4 +1,4 @@
--- A row a route that wrote from one day (UTC) up to another, which is left out: how many answers,
+-- A row a route that wrote, from one day (UTC) up to another, which is left out: how many answers,
 -- how many of them with counted tokens, and those tokens; most answers first.
 SELECT route, count(*) AS answers,
        count(*) FILTER (WHERE prompt_tokens IS NOT NULL AND output_tokens IS NOT NULL) AS counted,
@@ -9,6 +9,6 @@ SELECT route, count(*) AS answers,
 FROM traces
 WHERE asked_at >= %(since)s::date::timestamp AT TIME ZONE 'UTC'
   AND asked_at < %(until)s::date::timestamp AT TIME ZONE 'UTC'
-  AND error_code IS NULL
+  AND error_code IS NULL AND NOT cached
 GROUP BY route
 ORDER BY answers DESC, route;

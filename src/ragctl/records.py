@@ -1024,6 +1024,7 @@ class SignalRow:
     stopped: int = 0
     flagged: int = 0
     fallbacks: int = 0
+    cached: int = 0
     good: int = 0
     bad: int = 0
     p50_ms: float | None = None

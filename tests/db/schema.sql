@@ -250,6 +250,7 @@ CREATE VIEW public.question_signals AS
     t.total_ms,
     t.top_cosine,
     t.probability,
+    t.cached,
     f.good
    FROM ((public.traces t
      LEFT JOIN public.feedback f ON ((f.trace_id = t.id)))
@@ -271,6 +272,7 @@ CREATE VIEW public.daily_signals AS
     count(*) FILTER (WHERE flagged) AS flagged,
     round(((1000.0 * (count(*) FILTER (WHERE flagged))::numeric) / (NULLIF(count(*) FILTER (WHERE (outcome <> ALL (ARRAY['failed'::text, 'stopped'::text]))), 0))::numeric), 1) AS flagged_per_1000,
     count(*) FILTER (WHERE fell_back) AS fallbacks,
+    count(*) FILTER (WHERE cached) AS cached,
     count(*) FILTER (WHERE good) AS good,
     count(*) FILTER (WHERE (NOT good)) AS bad,
     percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY total_ms) FILTER (WHERE (outcome <> ALL (ARRAY['failed'::text, 'stopped'::text]))) AS p50_ms,

@@ -65,7 +65,7 @@ def test_a_slow_day_is_found_and_no_other() -> None:
 
 
 def test_days_of_foreign_questions_are_found_by_their_cosine() -> None:
-    foreign = dict.fromkeys((35, 36), lambda mood: replace(mood, foreign=0.6))
+    foreign = dict.fromkeys((35, 36), lambda mood: replace(mood, foreign=0.8))
     for seed in range(10):
         found = _standings(seed, _on(foreign), WEEK)
         assert _alarms(found["top_cosine"]) == [_day(35), _day(36)], seed

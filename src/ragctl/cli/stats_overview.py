@@ -156,6 +156,7 @@ def group_cells(row: SignalRow) -> tuple[tuple[str, str], ...]:
         ("failed", percent(share(row.failed, row.questions))),
         ("flagged", percent(share(row.flagged, whole))),
         ("fallbacks", f"{row.fallbacks:,}"),
+        ("cached", percent(share(row.cached, whole))),
         ("good", percent(share(row.good, row.good + row.bad))),
         ("p50", milliseconds(row.p50_ms)),
         ("p95", milliseconds(row.p95_ms)),

@@ -193,6 +193,11 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     ),
     _outcome("fallbacks", "fallbacks", answers, "a model server is failing"),
     Signal(
+        key="cached", label="from the cache", unit="share", scale="share", worse="below",
+        meaning="other questions are asked, or what was kept is dropped too often",
+        value=lambda row: share(row.cached, answers(row)), of=answers,
+    ),
+    Signal(
         key="good", label="good feedback", unit="share", scale="share", worse="below",
         meaning="what readers say, the only direct measure of whether answers are right",
         value=lambda row: share(row.good, _voices(row)), of=_voices,
