@@ -40,18 +40,19 @@ def main() -> int:
     loads = [os.getloadavg()[0]]
     try:
         with a_rig() as rig:
+            print(f"measuring in {rig.base}", file=sys.stderr, flush=True)
             for title, found in _measurements(rig, chosen):
                 loads.append(os.getloadavg()[0])
                 print(title, *shown(found, is_busy=max(loads) > BUSY_LOAD), sep="\n", flush=True)
                 measured.append(found)
+                if chosen.json:  # after each: a run that is stopped has said something
+                    text = json.dumps(_document(measured, loads), indent=2)
+                    chosen.json.write_text(text + "\n", encoding="utf-8")
     except KeyboardInterrupt:
         print("stopped; the server and its folder are gone", file=sys.stderr)
         return 130
-    document = _document(measured, loads)
     if max(loads) > BUSY_LOAD:
         print(f"~ wall times of a busy machine (load {max(loads):.1f}): not to be taken as facts")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     return _checked(chosen.check, [ratio for each in measured for ratio in each.ratios])
 
 

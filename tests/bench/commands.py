@@ -14,7 +14,7 @@ from tests.bench.figures import Absolute, Measured, Ratio, paired
 from tests.bench.rig import HANDBOOK, Rig, Run
 from tests.ollama_server import OllamaServer, chat
 
-ROUNDS: Final = 9
+ROUNDS: Final = 7
 QUESTION: Final = "How does the exact scan find the nearest passages?"
 RAGCTL: Final = ("-m", "ragctl")
 FLOOR: Final = ("-c", "import psycopg, pgvector.psycopg, requests, rich.console, typer")
