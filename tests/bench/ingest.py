@@ -184,9 +184,9 @@ def _wall(what: str, ingested: _Ingested) -> Absolute:
 
 
 def _bare_copy(url: str) -> float:
-    """Return the CPU seconds that a driver and its server take to COPY the same rows into a table and nothing more.
+    """Return the CPU seconds that a driver and its server take to COPY the same rows, no more.
 
-    The table has no index, no generated column and no reference to pages.
+    The table they go to has no index, no generated column and no reference to pages.
     """
     with connect(url) as connection:
         register_vectors(connection, url)
