@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median, quantiles
 from typing import Final
 
-from tests.bench.commands import QUESTION, RAGCTL
+from tests.bench.commands import ASK, QUESTION, RAGCTL
 from tests.bench.figures import Absolute, Measured, Ratio, wall_ms
 from tests.bench.rig import HANDBOOK, Rig
 from tests.ollama_server import OllamaServer, chat
@@ -26,7 +26,7 @@ def measure(rig: Rig) -> Measured:
         rig.run(*RAGCTL, "ingest", str(HANDBOOK), environ=environ)
 
         def ask(_number: int) -> float:
-            return rig.run(*RAGCTL, "ask", QUESTION, environ=environ).wall_ms
+            return rig.run(*ASK, QUESTION, environ=environ).wall_ms
 
         for _ in range(ROUNDS):
             for count in AT_ONCE:

@@ -102,7 +102,9 @@ def started(arguments: tuple[str, ...], environ: dict[str, str], folder: Path) -
         wall_ms, cpu_ms, peak, code = told.split()
         printed, said = out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
     if int(code) not in (0, 7):
-        raise subprocess.CalledProcessError(int(code), arguments, printed, said)
+        failed = subprocess.CalledProcessError(int(code), arguments, printed, said)
+        failed.add_note(said)
+        raise failed
     kilobyte = 1024 if sys.platform == "linux" else 1
     return Run(
         wall_ms=float(wall_ms),
