@@ -131,6 +131,30 @@ def test_help_loads_no_driver_no_http_client_and_no_model() -> None:
     assert "ingest" in done.stdout
 
 
+def test_a_list_of_pages_loads_no_check_of_claims_and_no_gateway() -> None:
+    program = (
+        "import sys, ragctl.cli.sources\n"
+        "unneeded = ('ragctl.stages.claims', 'ragctl.gateway', 'ragctl.indexing', 'requests')\n"
+        "print([name for name in sys.modules if name.startswith(unneeded)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_question_loads_what_writes_artifacts_and_replays_only_where_that_is_asked_for() -> None:
+    program = (
+        "import sys, ragctl.cli.ask\n"
+        "unneeded = ('ragctl.staging', 'ragctl.artifacts', 'ragctl.replay.running')\n"
+        "print([name for name in sys.modules if name.startswith(unneeded)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_no_statement_is_built_in_python() -> None:
     verbs = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "COPY ")
     for path in _modules():

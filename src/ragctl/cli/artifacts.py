@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragctl import wiring
-from ragctl.artifacts.manifest import Folder
 from ragctl.cli.documents import answer_document
 from ragctl.cli.output import Output
 from ragctl.db.database import Database
@@ -14,8 +13,10 @@ from ragctl.pipeline import AnswerOptions
 from ragctl.protocols import Generator, Retriever
 from ragctl.records import Answer, EmbeddingIdentity
 from ragctl.settings import Settings
-from ragctl.staging.export import AnswerArtifacts, export_index
-from ragctl.staging.reading import Content, require_apart
+
+if TYPE_CHECKING:  # loaded where artifacts are wanted: most calls of ask and ingest write none
+    from ragctl.staging.export import AnswerArtifacts
+    from ragctl.staging.reading import Content
 
 
 def prepare(folder: Path, root: str) -> None:
@@ -24,6 +25,9 @@ def prepare(folder: Path, root: str) -> None:
     Raises :class:`~ragctl.errors.UsageError` for one in the content folder ``root``, one that
     holds other files, and one that cannot be written.
     """
+    from ragctl.artifacts.manifest import Folder
+    from ragctl.staging.reading import require_apart
+
     require_apart(folder, root)
     Folder(folder, claims=True)
 
@@ -32,6 +36,8 @@ def export_after_ingest(
     folder: Path, content: Content, settings: Settings, database: Database, output: Output
 ) -> None:
     """Write what an ingest stored, unchanged pages as well; asks no model."""
+    from ragctl.staging.export import export_index
+
     index = database.identity.load()
     if index is None:
         output.remark(f"Nothing was stored yet: no artifacts in {folder}.", style="yellow")
@@ -66,6 +72,9 @@ def beside(
 
     ``root`` is the content folder, in which the files must not lie.
     """
+    from ragctl.staging.export import AnswerArtifacts
+    from ragctl.staging.reading import require_apart
+
     if root is not None:
         require_apart(folder, root)
     return AnswerArtifacts(

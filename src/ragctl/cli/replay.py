@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -15,17 +15,17 @@ from ragctl import wiring
 from ragctl.cli.documents import Document, answer_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
-from ragctl.cli.trace import find_trace
-from ragctl.cli.trace_show import asked_when
 from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError
 from ragctl.pipeline import AnswerOptions
 from ragctl.protocols import Generator
 from ragctl.records import Answer, Prompt, Trace
-from ragctl.replay.changes import Changes, Differs, Pair, changes_of
-from ragctl.replay.running import Replayed, replay
 from ragctl.replay.stored import STAGES, Stage, Standing, require_replayable
 from ragctl.settings import Settings
+
+if TYPE_CHECKING:  # loaded where something is replayed: every call of ask reads this module
+    from ragctl.replay.changes import Changes, Differs, Pair
+    from ragctl.replay.running import Replayed
 
 ReplayedTrace = Annotated[
     str | None,
@@ -108,6 +108,11 @@ def replay_and_show(
 
     Nothing is recorded: a trace says what a reader was told.
     """
+    from ragctl.cli.trace import find_trace
+    from ragctl.cli.trace_show import asked_when
+    from ragctl.replay.changes import changes_of
+    from ragctl.replay.running import replay
+
     from_stage = next((each for each in STAGES if each == stage), STAGES[0])
     with wiring.open_database(settings) as database:
         trace = find_trace(database, identity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragctl.db import backup, embedded
+from ragctl.db import embedded
 from ragctl.db.connect import Connection, connect
 from ragctl.db.database import Database
 from ragctl.db.embedded import connect_embedded, create_database, database_name
@@ -108,11 +108,15 @@ def dump_site(settings: Settings, file: Path) -> int:
     """Write the site's database to a file and return its size in bytes."""
     with open_database(settings):
         pass  # says clearly where there is nothing to dump
+    from ragctl.db import backup
+
     return backup.dump(embedded_server(settings), database_url(settings), file)
 
 
 def restore_site(settings: Settings, file: Path, *, replace: bool) -> None:
     """Fill the site's database from a dump, creating an embedded one first."""
+    from ragctl.db import backup
+
     backup.require_dump(file)
     server = embedded_server(settings)
     with _connection_made(settings) as connection:

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from ragctl.addresses import normalise_host, without_password
 from ragctl.errors import DatabaseError
-from ragctl.gateway.breaker import GuardedBreakers, OwnBreakers
-from ragctl.gateway.deadline import Deadlines
-from ragctl.gateway.generator import GatewayGenerator, Policy
-from ragctl.gateway.routes import Route
-from ragctl.gateway.trial import Trial, try_route
 from ragctl.protocols import Breakers, Generator
 from ragctl.route_settings import RouteSettings
 from ragctl.settings import Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the gateway is loaded where somebody writes an answer
     from ragctl.db.database import Database
+    from ragctl.gateway.deadline import Deadlines
+    from ragctl.gateway.generator import GatewayGenerator
+    from ragctl.gateway.routes import Route
+    from ragctl.gateway.trial import Trial
 
 
 def make_routes(settings: Settings, *, environ: Mapping[str, str] | None = None) -> list[Route]:
@@ -63,6 +62,8 @@ def make_gateway(
 
     The implied route alone has its own time and no other route to write a torn answer anew.
     """
+    from ragctl.gateway.generator import GatewayGenerator, Policy
+
     is_implied = not settings.routes
     generation = settings.generation
     implied_seconds = generation.total_seconds + settings.ollama.connect_seconds
@@ -83,11 +84,16 @@ def make_gateway(
 
 
 def _breakers(database: Database | None, on_lost: Callable[[DatabaseError], None]) -> Breakers:
+    from ragctl.gateway.breaker import GuardedBreakers, OwnBreakers
+
     own = OwnBreakers(clock=time.monotonic)
     return GuardedBreakers(database.breakers, own, on_lost=on_lost) if database else own
 
 
 def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str]) -> Route:
+    from ragctl.gateway.deadline import Deadlines
+    from ragctl.gateway.routes import Route
+
     address = normalise_host(route.url or settings.ollama.url)
 
     def make(deadlines: Deadlines) -> Generator:
@@ -133,6 +139,7 @@ def _ollama(
 
 def try_routes(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Iterator[Trial]:
     """Ask each route a tiny question, one after the other."""
+    from ragctl.gateway.trial import try_route
     from ragctl.models.http import time_to_connect
 
     for listed, route in zip(

@@ -10,7 +10,6 @@ from ragctl.cache.embedder import QuestionMemory, RememberingEmbedder
 from ragctl.db.database import Database
 from ragctl.db.search import Rankings, TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
-from ragctl.indexing import require_same_model
 from ragctl.protocols import Coverage, Embedder, Retriever
 from ragctl.records import Calibration, IndexIdentity
 from ragctl.settings import Settings
@@ -48,6 +47,8 @@ def make_search(
     Raises what :func:`~ragctl.wiring.models.make_embedder` raises where vectors are asked for by
     name, and :class:`~ragctl.errors.IndexMismatch` in every mode that uses them.
     """
+    from ragctl.indexing import require_same_model
+
     retriever = make_retriever(settings, database)
     if settings.retrieval.mode == "keyword":
         return Search(embedder=None, retriever=retriever)
