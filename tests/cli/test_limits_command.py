@@ -84,6 +84,7 @@ class BusyServer:
         self.most = 0
         self.order: list[int] = []
         self._working = 0
+        self._met = threading.Event()
         self._lock = threading.Lock()
 
     def __call__(self, request: Request) -> Reply:
@@ -93,11 +94,15 @@ class BusyServer:
             self._working += 1
             self.most = max(self.most, self._working)
             self.order.append(int(number[1]))
+            if self.most > 1:
+                self._met.set()
         return Reply(packets=self._lines())
 
     def _lines(self) -> Iterator[bytes]:
         lines = chat_lines("It refills lazily [1].", done={"done_reason": "stop"})
         yield lines[0]
+        if not self._met.wait(10):  # the first one waits for a second
+            raise AssertionError("nobody else was let in")
         time.sleep(0.05)
         with self._lock:  # before the last line: whoever reads it may ask the next one
             self._working -= 1
