@@ -292,3 +292,15 @@ def test_a_limit_that_cannot_be_kept_answers_nothing_and_names_the_rights(
     assert f"limits.{setting.lower()} is set" in done.err
     assert "GRANT SELECT, INSERT, UPDATE" in done.err
     assert "lazily" not in done.out
+
+
+def test_an_answer_from_the_cache_is_not_counted_and_needs_no_slot(ingested: Program) -> None:
+    ingested.set(
+        RAGCTL_CACHE__ANSWERS="on",
+        RAGCTL_LIMITS__QUESTIONS_PER_MINUTE="1",
+        RAGCTL_LIMITS__GENERATIONS="1",
+    )
+    assert ingested("ask", QUESTION).code == 0
+    document = ingested("ask", QUESTION, "--json").document
+    assert document["cached"]
+    assert ingested("ask", "Do readers wait for writers?").code == 5

@@ -11,8 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragctl.errors import RateLimited
-from ragctl.gateway.giving_way import GivingWay
-from ragctl.gateway.slots import QueuedGenerator
 from ragctl.protocols import Generator
 from ragctl.records import Place
 from ragctl.settings import Settings
@@ -20,6 +18,7 @@ from ragctl.wiring.models import Chosen
 
 if TYPE_CHECKING:
     from ragctl.db.database import Database
+    from ragctl.gateway.giving_way import GivingWay
 
 SPARE_SECONDS = 15.0
 """What a generator may take beyond its budget before its slot is taken for lost."""
@@ -38,6 +37,7 @@ def with_slots(
     ``quotes_instead`` is that of :func:`~ragctl.wiring.models.make_generator`. What quotes the
     passages takes no slot.
     """
+    from ragctl.gateway.slots import QueuedGenerator
     from ragctl.stages.generate import ExtractiveGenerator
 
     limits = settings.limits
@@ -95,4 +95,6 @@ def make_giving_way(settings: Settings, database: Database) -> GivingWay | None:
     """Return what an ingest calls between batches, ``None`` where questions take no slots."""
     if settings.limits.generations == 0:
         return None
+    from ragctl.gateway.giving_way import GivingWay
+
     return GivingWay(database.someone_asks, clock=time.monotonic, sleep=time.sleep)
