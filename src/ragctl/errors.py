@@ -30,9 +30,10 @@ setting or address at fault and never hold a password.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ragctl.records import Attempt
+if TYPE_CHECKING:  # `--help` loads this module, and making the records takes longer than all else
+    from ragctl.records import Attempt
 
 EXIT_DONE = 0
 EXIT_FINDINGS = 1

@@ -120,6 +120,7 @@ def measure(rig: Rig) -> Measured:
     small = _sized(rig, SMALL)
     large = _sized(rig, LARGE)
     rate = median(each.passages / each.seconds for each in first)
+    cpu_rate = median(each.passages / each.cpu for each in first)
     stores = [each.stages["store"] for each in first]
     unchanged, floor = large[1], _read_and_hash(rig.base / "sized")
     ratios = (
@@ -136,6 +137,7 @@ def measure(rig: Rig) -> Measured:
     )  # fmt: skip
     absolutes = [
         Absolute(name=f"ingest of {MIDDLE:,} pages", value=rate, unit="passages/s", kind="wall"),
+        Absolute(name=f"ingest of {MIDDLE:,} pages, CPU", value=cpu_rate, unit="passages/s"),
         *_parts(f"ingest of {MIDDLE:,} pages", first[-1]),
         *_parts(f"ingest of {LARGE:,} pages", large[0]),
         _memory(f"ingest of {MIDDLE:,} pages", first[-1]),
