@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -10,10 +11,11 @@ from pathlib import Path
 
 from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.server import EmbeddedServer
-from ragctl.db.statements import statement
+from ragctl.db.statements import migrations, statement
 from ragctl.errors import DatabaseError, UsageError
 
 CUSTOM_FORMAT = b"PGDMP"
+_MADE = re.compile(r"^CREATE (?:OR REPLACE )?(TABLE|VIEW) ([a-z_]+)", re.M)
 
 
 def dump(server: EmbeddedServer, url: str, file: Path) -> int:
@@ -59,15 +61,32 @@ def restore(
         )
     with translated(url):
         connection.execute(statement("schema/create_extension"))
-    flags = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-    if replace:
-        flags += ["--clean", "--if-exists"]
     program = server.binary("pg_restore")
-    with tempfile.NamedTemporaryFile("w", suffix=".list") as chosen:
-        chosen.write(_without_extensions(program, file, url))
-        chosen.flush()
-        target = [f"--use-list={chosen.name}", f"--dbname={url}", str(file)]
-        _run([program, *flags, *target], url, what="pg_restore")
+    with tempfile.TemporaryDirectory(prefix="ragctl-") as folder:
+        chosen, script, clear = (Path(folder) / name for name in ("list", "restore", "clear"))
+        chosen.write_text(_without_extensions(program, file, url), encoding="utf-8")
+        made = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={script}"]
+        _run([program, *made, file], url, what="pg_restore")
+        clear.write_text(_dropping_ours() if replace else "", encoding="utf-8")
+        scripts = [f"--file={clear}", f"--file={script}"]
+        quiet = ["--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1"]
+        _run(
+            [server.binary("psql"), *quiet, "--single-transaction", *scripts, url],
+            url,
+            what="psql",
+        )
+
+
+def _dropping_ours() -> str:
+    """Return what drops every table and view that a migration made, and nothing else.
+
+    Tables of a newer ragctl than the dump go too: left in place they would be in the way of the
+    migrations that make them.
+    """
+    made = [_MADE.findall(migration.sql.decode()) for migration in migrations()]
+    names = [(kind, name) for found in reversed(made) for kind, name in reversed(found)]
+    drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind, name in names]
+    return "\n".join((*drops, "DROP TABLE IF EXISTS schema_migrations;", ""))
 
 
 def _without_extensions(program: Path, file: Path, url: str) -> str:
