@@ -139,7 +139,6 @@ def ask(
             Output(environ=os.environ),
             stage=from_stage,
             options=_replay_options,
-            on_restart=_say_restart,
             show=partial(show_below, with_passages=show_passages),
             as_json=json,
             with_prompt=show_prompt,
@@ -175,8 +174,3 @@ def _replay_options(settings: Settings, trace: Trace, database: Database) -> Ans
         tracks=trace.tracks,
         pages=trace.pages,
     )
-
-
-def _say_restart(output: Output, reason: str) -> None:
-    """Part what was shown and broke off from the answer that is written anew below it."""
-    output.stream(f"\n\n--- {reason}. The answer is written anew: ---\n\n")

@@ -52,7 +52,7 @@ Pages = Annotated[
     typer.Option(
         "--page",
         metavar="URL",
-        help="Only this page, by its address; may be given more than once.",
+        help="Only this page: address, link or path; may be given more than once.",
         autocompletion=complete_pages,
     ),
 ]

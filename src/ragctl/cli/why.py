@@ -92,7 +92,9 @@ def why(
             "generation.provider": "ollama" if model else None,
         }
     )
-    asked = usable_question(question)
+    asked = usable_question(
+        question, example='ragctl why "How does the bucket refill?" --page /design/22-rate-limiter'
+    )
     if not page.strip("/ "):
         raise UsageError("no page is given", hint="--page /design/22-rate-limiter")
     subject = subject_of(page, section=section, words=text, base_url=settings.site.base_url)
