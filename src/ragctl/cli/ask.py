@@ -45,9 +45,7 @@ def ask(
     track: options.Tracks = None,
     page: options.Pages = None,
     mode: options.Mode = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages to answer from.")
-    ] = None,
+    k: options.PassagesWanted = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="NAME", help="The Ollama model that writes the answer."),

@@ -38,9 +38,7 @@ def search(
     track: options.Tracks = None,
     page: options.Pages = None,
     mode: options.Mode = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages to find, to 100.")
-    ] = None,
+    k: options.PassagesWanted = None,
     with_explanation: Annotated[
         bool,
         typer.Option("--explain", help="Take the score of each passage apart, term by term."),

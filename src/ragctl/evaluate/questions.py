@@ -76,11 +76,10 @@ def open_questions(path: Path) -> QuestionFile:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        kind = " but UTF-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else ""
-        raise UsageError(
-            f"{path} is not UTF-8{kind}: line {data.count(bytes([10]), 0, error.start) + 1}",
-            hint="Save it as UTF-8.",
-        ) from error
+        where = f": line {data.count(bytes([10]), 0, error.start) + 1}"
+        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            where = " but UTF-16"
+        raise UsageError(f"{path} is not UTF-8{where}", hint="Save it as UTF-8.") from error
     return QuestionFile(path=path, text=text, sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -114,7 +113,7 @@ def question_lines(text: str) -> Iterator[QuestionLine]:
         if not line.strip():
             continue
         try:
-            question = _question(_parsed(line))
+            question = _question(parsed_line(line))
         except ValueError as error:
             yield QuestionLine(number=number, question=None, problem=str(error))
             continue
@@ -126,7 +125,7 @@ def question_lines(text: str) -> Iterator[QuestionLine]:
         yield QuestionLine(number=number, question=question)
 
 
-def _parsed(line: str) -> object:
+def parsed_line(line: str) -> object:
     """Return what a line of JSON says; raises ValueError in our own words for what is none."""
     try:
         return json.loads(line)
