@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from ragctl.errors import UsageError
-from ragctl.evaluate.questions import Gold, KnownQuestion, parse_questions
+from ragctl.evaluate.questions import Gold, KnownQuestion, parse_questions, read_questions
 from ragctl.evaluate.retrieval import evaluate_retrieval, figures, prompt_tokens, score
 from ragctl.prompts import shipped
 from ragctl.records import EmbeddingIdentity, Hit, Purpose, Query, Vector
@@ -184,13 +185,15 @@ def test_a_question_needs_an_id_and_a_question_only() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "q.jsonl:2:"),
+        ("{", "q.jsonl:2: the line is no JSON: see column 2"),
+        ("[" * 100_000, "q.jsonl:2: the line is nested too deeply"),
+        ("1" * 5_000, "q.jsonl:2: the line holds a number of too many digits"),
         ("[]", "q.jsonl:2: the line is no JSON object"),
-        ('{"question": "Why?"}', "q.jsonl:2: id must be a text"),
+        ('{"question": "Why?"}', "q.jsonl:2: id is missing"),
         ('{"id": "a", "question": " "}', "q.jsonl:2: question must be a text"),
         ('{"id": "a", "question": "?", "gold": {}}', "gold must be a list"),
         ('{"id": "a", "question": "?", "gold": ["/a"]}', "an entry of gold is no JSON object"),
-        ('{"id": "a", "question": "?", "gold": [{"section": "S"}]}', "url must be a text"),
+        ('{"id": "a", "question": "?", "gold": [{"section": "S"}]}', "url is missing"),
         ('{"id": "a", "question": "?", "gold": [{"url": "/a", "section": 1}]}', "section of gold"),
         ('{"id": "a", "question": "?", "must_contain": [1]}', "must_contain must hold texts"),
         ('{"id": "a", "question": "?", "answerable": "no"}', "answerable must be true or false"),
@@ -208,3 +211,20 @@ def test_a_malformed_line_is_named(line: str, why: str) -> None:
 def test_a_file_without_questions_is_an_error() -> None:
     with pytest.raises(UsageError):
         parse_questions("\n\n", name="q.jsonl")
+
+
+def test_a_file_that_holds_no_text_is_refused_in_our_own_words(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.jsonl"
+    wide.write_bytes('{"id": "a"}'.encode("utf-16"))
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(b'{"id": "a"}\n\xff')
+    for path, why in (
+        (tmp_path, "is a directory"),
+        (wide, "is not UTF-8 but UTF-16"),
+        (torn, "is not UTF-8: line 2"),
+        (tmp_path / "none.jsonl", "cannot be read: No such file or directory"),
+        (tmp_path / "a\0b", "cannot be read: no file has such a name"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read_questions(path)
+        assert caught.value.message == f"{path} {why}"

@@ -394,7 +394,12 @@ def checked(
         problems=(
             *draft.problems,
             *find_problems(
-                draft, prompt, refused=refused, claims=claims, quoted_beneath=bool(beneath)
+                draft,
+                prompt,
+                refused=refused,
+                claims=claims,
+                quoted_beneath=bool(beneath),
+                found=passages,
             ),
             *guarded,
         ),

@@ -108,7 +108,7 @@ def test_prompt_and_passages_are_shown_on_request(ingested: Program, ollama: Oll
 
 @pytest.mark.parametrize(
     ("question", "words"),
-    [("", "empty"), (" \n", "empty"), ("?!", "empty"), ("x" * 2001, "2,001")],
+    [("", "empty"), (" \n", "empty"), ("?!", "no words"), ("x" * 2001, "2,001")],
 )
 def test_a_question_that_is_none_is_refused_before_any_work(
     question: str, words: str, ragctl: Program
@@ -380,3 +380,21 @@ def test_control_characters_in_a_question_are_no_part_of_its_words(
 ) -> None:
     document = ingested("ask", typed, "--json").document
     assert document["question"] == "When does the token bucket refill?"
+
+
+def test_passages_that_were_not_sent_are_marked(ingested: Program) -> None:
+    ingested.set(RAGCTL_GENERATION__NUM_CTX="1024", RAGCTL_GENERATION__MAX_TOKENS="300")
+    done = ingested("ask", "How does the bucket refill?", "-k", "100", "--show-passages")
+    marked = [line for line in done.out.splitlines() if line.endswith("left out of the prompt")]
+    hits = ingested("trace", "last", "--json").document["hits"]
+    assert len(marked) == sum(not hit["in_prompt"] for hit in hits) > 0
+
+
+def test_a_refusal_without_a_model_is_not_said_to_quote(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ollama.on("/api/tags", Reply(document={"models": []}))
+    told = ingested("ask", "How does the bucket refill?").err
+    assert "No model wrote this answer: " in told
+    assert "quotes" not in told
+    assert "(" not in told.partition("What helps")[2]

@@ -403,3 +403,36 @@ def test_evaluate_counts_right_and_wrong_hits(ingested: Program, tmp_path: Path)
     for text in ("", "{}", '{"original": "x", "same": 3}', "no JSON"):
         file.write_text(text)
         assert ingested("cache", "evaluate", str(file)).code == 2
+
+
+def test_a_purge_of_traces_takes_cached_answers_of_the_same_age(
+    ingested: Program, empty_url: str
+) -> None:
+    ingested("ask", QUESTION)
+    ingested("ask", OTHER)
+    with connect(empty_url) as connection:
+        connection.execute(
+            "UPDATE answer_cache SET created_at = now() - interval '40 days' WHERE question = %s",
+            (QUESTION,),
+        )
+        connection.execute(
+            "UPDATE traces SET asked_at = now() - interval '40 days' WHERE question = %s",
+            (QUESTION,),
+        )
+    done = ingested("trace", "purge", "--older-than", "30d", "--texts", "--yes")
+    assert done.out.splitlines() == ["removed the texts of 1 trace", "removed 1 cached answer"]
+    with connect(empty_url) as connection:
+        left = connection.execute("SELECT question FROM answer_cache").fetchall()
+    assert left == [(OTHER,)]
+    done = ingested("trace", "purge", "--all", "--yes")
+    assert done.out.splitlines() == ["removed 2 traces", "removed 1 cached answer"]
+
+
+def test_a_purge_by_the_settings_takes_cached_answers_past_the_age_of_texts(
+    ingested: Program, empty_url: str
+) -> None:
+    ingested("ask", QUESTION)
+    with connect(empty_url) as connection:
+        connection.execute("UPDATE answer_cache SET created_at = now() - interval '40 days'")
+    assert "removed 1 cached answer" in ingested("trace", "purge", "--yes").out
+    assert "nothing to remove" in ingested("trace", "purge", "--yes").err

@@ -333,7 +333,7 @@ def test_status_lists_routes_in_order_and_reset_closes_a_breaker(
 def test_test_asks_each_route_and_fails_when_one_does(
     routed: Program, ollama: OllamaServer, tmp_path: Path
 ) -> None:
-    done = routed("gateway", "test", "--json")
+    done = routed("gateway", "test", "--json", "--site", "demo")
     assert done.code == 0
     assert done.document["schema"] == "ragctl.gateway_test/1"
     for row in done.document["routes"]:

@@ -112,3 +112,20 @@ def test_every_error_class_has_an_exit_code_and_a_name_of_its_own() -> None:
     codes = [cls.code for cls in named]
     assert len(set(codes)) == len(codes)
     assert all(cls.__name__ in (errors.__doc__ or "") for cls in named)
+
+
+GROUPS = sorted({path[:1] for path in COMMANDS if len(path) > 1})
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=" ".join)
+def test_the_help_of_a_group_shows_an_example_and_cuts_no_line(group: tuple[str, ...]) -> None:
+    shown = run_process(*group, "--help", environ={"COLUMNS": "80"}).stdout.decode()
+    _, _, below = shown.partition("\n")
+    assert f"ragctl {group[0]}" in below.rpartition("Example")[2]
+    assert "..." not in below.replace("[ARGS]...", "")
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_the_example_of_why_keeps_its_address_whole() -> None:
+    shown = run_process("why", "--help", environ={"COLUMNS": "80"}).stdout.decode()
+    assert "--page /design/22-rate-limiter" in shown

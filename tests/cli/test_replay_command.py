@@ -173,3 +173,21 @@ def test_a_trace_without_texts_or_passages_is_no_request_to_replay(asked: Progra
     numbers = asked("ask", "--replay", "last")
     assert numbers.code == 2
     assert "without texts" in numbers.err
+
+
+def test_the_sources_stand_apart_from_the_answer_as_those_of_a_question_do(asked: Program) -> None:
+    for stage in ("generate", "check"):
+        assert "\n\nSources\n" in asked("ask", "--replay", "last", "--from", stage).out
+
+
+def test_a_replay_says_that_it_leaves_nothing_out(
+    ragctl: Program, site: Path, ollama: OllamaServer
+) -> None:
+    ollama.on("/api/chat", chat("The bucket holds 9000 tokens and never refills [1]."))
+    assert ragctl("ingest", str(site)).code == 0
+    assert ragctl("ask", QUESTION, "--track", "design", "--strict-citations").code == 0
+    done = ragctl("ask", "--replay", "last", "--from", "check")
+    assert "Strict citations are not applied in a replay" in done.err
+    assert "9000 tokens" in done.out
+    assert ragctl("ask", QUESTION, "--track", "design").code == 0
+    assert "Strict" not in ragctl("ask", "--replay", "last", "--from", "check").err

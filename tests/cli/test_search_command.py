@@ -97,3 +97,52 @@ def test_without_the_embedding_model_words_do(ingested: Program) -> None:
 
 def test_before_the_first_ingest_it_says_how_to_begin(ragctl: Program) -> None:
     assert ragctl("search", "anything").code == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("ask", "???"), "ragctl ask "),
+        (("search", "🦀🦀"), "ragctl search "),
+        (("sources", "--about", "???"), "ragctl sources --about "),
+        (("why", "?", "--page", "/design/02-queues"), "ragctl why "),
+    ],
+)
+def test_a_question_without_words_is_told_from_an_empty_one_under_the_name_of_the_command(
+    command: tuple[str, ...], hint: str, ragctl: Program
+) -> None:
+    done = ragctl(*command)
+    assert done.code == 2
+    assert "the question has no words" in done.err
+    assert f"Ask something: {hint}" in done.err
+    assert "the question is empty" in ragctl("search", " ").err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/design/02-queues",
+        "design/02-queues/",
+        "design/02-queues.md",
+        "./design/02-queues.md",
+        "https://docs.example.org/base/design/02-queues/#full",
+        "https://docs.example.org/base/design/02-queues.html",
+        "/design/02%2Dqueues",
+    ],
+)
+def test_a_page_is_known_by_address_file_and_link(name: str, ingested: Program) -> None:
+    ingested.set(RAGCTL_SITE__BASE_URL="https://docs.example.org/base/")
+    for command in ("search", "ask"):
+        done = ingested(command, "queue", "--page", name, "--json")
+        assert done.code == 0, done.err
+        assert {passage["url"] for passage in done.document["passages"]} == {"/design/02-queues"}
+
+
+def test_a_page_outside_the_tracks_asked_is_refused(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    for command in ("search", "ask"):
+        done = ingested(command, "queue", "--track", "kernel", "--page", "/design/02-queues")
+        assert done.code == 2
+        assert "/design/02-queues is in the track 'design', not in kernel" in done.err
+    assert ollama.requests_to("/api/chat") == []

@@ -67,7 +67,20 @@ def test_whole_passages_are_dropped_from_the_end_when_the_window_is_small() -> N
     assert estimated_tokens(prompt.text) <= 1100
     problems = find_problems(_draft("So [1]."), prompt, refused=False)
     assert [problem.code for problem in problems] == ["passages_dropped"]
-    assert "3 passages did not fit" in problems[0].message
+    assert problems[0].message == "3 passages did not fit the prompt and were left out."
+    one_out = replace(prompt, crowded_out=1)
+    problems = find_problems(_draft("So [1]."), one_out, refused=False)
+    assert problems[0].message == "1 passage did not fit the prompt and was left out."
+
+
+def test_a_number_that_was_not_sent_is_told_from_one_that_is_not_there() -> None:
+    hits = [_hit(number) for number in range(1, 4)]
+    prompt = replace(render("Why?", hits[:1], template=shipped("strict"), budget_tokens=4000))
+    problems = find_problems(_draft("So [1][2][9]."), prompt, refused=False, found=hits)
+    assert [problem.message for problem in problems] == [
+        "It cites passages that are not there: 9. "
+        "It cites passage 2, which was found but not sent to the model."
+    ]
 
 
 def test_sources_are_listed_once_a_page_and_section_under_the_numbers_of_the_text() -> None:

@@ -43,7 +43,7 @@ def show_about(
     as_json: bool,
 ) -> None:
     """Print the pages that speak of a topic, best first, with their sections in reading order."""
-    asked = usable_question(topic)
+    asked = usable_question(topic, example='ragctl sources --about "consistent hashing"')
     found = _find(asked, settings, tracks=tracks, at_most=at_most)
     links = wiring.link_style(settings)
     if as_json:

@@ -66,6 +66,6 @@ def show_below(found: Answer, output: Output, root: str | None, *, with_passages
         show_passage(next(hit for hit in found.passages if hit.n == named), output)
     if with_passages:
         output.line()
-        show_passages(found.passages, output)
+        show_passages(found.passages, output, sent=found.prompt.passages)
     for problem in found.problems:
         output.remark(problem.message, style="yellow")

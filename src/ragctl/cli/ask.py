@@ -45,9 +45,7 @@ def ask(
     track: options.Tracks = None,
     page: options.Pages = None,
     mode: options.Mode = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages to answer from.")
-    ] = None,
+    k: options.PassagesWanted = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="NAME", help="The Ollama model that writes the answer."),
@@ -139,7 +137,6 @@ def ask(
             Output(environ=os.environ),
             stage=from_stage,
             options=_replay_options,
-            on_restart=_say_restart,
             show=partial(show_below, with_passages=show_passages),
             as_json=json,
             with_prompt=show_prompt,
@@ -175,8 +172,3 @@ def _replay_options(settings: Settings, trace: Trace, database: Database) -> Ans
         tracks=trace.tracks,
         pages=trace.pages,
     )
-
-
-def _say_restart(output: Output, reason: str) -> None:
-    """Part what was shown and broke off from the answer that is written anew below it."""
-    output.stream(f"\n\n--- {reason}. The answer is written anew: ---\n\n")

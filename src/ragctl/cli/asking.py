@@ -16,7 +16,7 @@ from ragctl.cli.answering import Answering
 from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.caching import say_close, say_kept, say_uncached, vector_of
 from ragctl.cli.output import Output
-from ragctl.cli.sources import require_known_pages, require_known_tracks
+from ragctl.cli.sources import known_pages, require_known_tracks
 from ragctl.db.database import Database
 from ragctl.errors import (
     EXIT_DONE,
@@ -82,7 +82,7 @@ def ask_and_show(request: Request, settings: Settings, output: Output) -> int:
                 hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
             )
         require_known_tracks(database.pages.tracks(), request.tracks)
-        require_known_pages(database, request.pages)
+        request = _with_known_pages(request, database, settings)
         asking = _Asking(request, settings, output, database, identity)
         with asking.recorder:
             found = asking.listed() or asking.kept() or asking.answered()
@@ -90,6 +90,18 @@ def ask_and_show(request: Request, settings: Settings, output: Output) -> int:
             asking.recorder.tidy()  # old traces go, now that the answer is out
     failed = any(problem.code in _FAILED for problem in found.problems)
     return EXIT_INCOMPLETE if failed or found.finish in ("torn", "repetition") else EXIT_DONE
+
+
+def _with_known_pages(request: Request, database: Database, settings: Settings) -> Request:
+    if not request.pages:
+        return request
+    pages = known_pages(
+        database.pages.all(),
+        request.pages,
+        tracks=request.tracks,
+        base_url=settings.site.base_url,
+    )
+    return replace(request, pages=pages)
 
 
 class _Asking:

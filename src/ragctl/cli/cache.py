@@ -27,7 +27,9 @@ from ragctl.wiring.caching import stored_answers, stored_vectors
 _BATCH = 32  # questions embedded at once
 
 app = options.command_app(
-    "Show, clear and judge the caches of answers and of questions.", is_group=True
+    "Show, clear and judge the caches of answers and of questions.",
+    is_group=True,
+    epilog="Example: ragctl cache status",
 )
 
 

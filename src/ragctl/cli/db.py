@@ -16,7 +16,11 @@ from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
 from ragctl.settings import Settings
 
-app = options.command_app("Start, stop, look at, back up and migrate the database.", is_group=True)
+app = options.command_app(
+    "Start, stop, look at, back up and migrate the database.",
+    is_group=True,
+    epilog="Example: ragctl db status",
+)
 
 
 @app.command(epilog="Example: ragctl db start")

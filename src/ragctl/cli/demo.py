@@ -38,7 +38,7 @@ def demo(
 
     Needs no Ollama: without it the embedded model finds passages and the answer quotes them.
     """
-    asked = usable_question(question)
+    asked = usable_question(question, example='ragctl demo "How long is a passage?"')
     settings = wiring.load_settings(
         {
             "site.name": SITE,

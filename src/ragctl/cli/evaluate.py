@@ -14,7 +14,11 @@ from ragctl.cli.eval_lint import lint
 from ragctl.cli.eval_make import make
 from ragctl.cli.eval_retrieval import retrieval
 
-app = options.command_app("Measure with known questions what is found and answered.", is_group=True)
+app = options.command_app(
+    "Measure with known questions what is found and answered.",
+    is_group=True,
+    epilog="Example: ragctl eval retrieval questions.jsonl",
+)
 
 
 @app.callback()

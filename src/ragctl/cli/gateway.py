@@ -25,7 +25,9 @@ from ragctl.records import BreakerState
 from ragctl.settings import Settings
 
 app = options.command_app(
-    "Show how the routes to an answer fare, try them, close their breakers.", is_group=True
+    "Show how the routes to an answer fare, try them, close their breakers.",
+    is_group=True,
+    epilog="Example: ragctl gateway status",
 )
 
 
@@ -55,12 +57,17 @@ def status(
 
 
 @app.command(epilog="Example: ragctl gateway test")
-def test(json: options.Json = False, debug: options.Debug = False) -> None:
+def test(
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
     """Ask each route a tiny question within its deadlines; exit code 1 when one fails.
 
     Breakers neither stop this nor are changed by it.
     """
-    settings = wiring.load_settings({})
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     output = Output(environ=os.environ)
     trials: list[Trial] = []
     for trial in wiring.try_routes(settings):

@@ -48,7 +48,9 @@ _BATCH = 32  # questions embedded at once
 Samples = tuple[str, Sequence[Sample]]
 
 app = options.command_app(
-    "Search more passages than the exact scan can: build, measure, drop an index.", is_group=True
+    "Search more passages than the exact scan can: build, measure, drop an index.",
+    is_group=True,
+    epilog="Example: ragctl index create",
 )
 
 

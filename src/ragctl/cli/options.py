@@ -8,6 +8,7 @@ from typing import Annotated
 
 import click
 import typer
+from typer.core import TyperGroup
 
 from ragctl.cli.completion import complete_pages, complete_sites, complete_tracks
 
@@ -52,8 +53,21 @@ Pages = Annotated[
     typer.Option(
         "--page",
         metavar="URL",
-        help="Only this page, by its address; may be given more than once.",
+        help="Only this page: address, link or path; may be given more than once.",
         autocompletion=complete_pages,
+    ),
+]
+_SINCE = typer.Option(
+    "--since", metavar="WHEN", help="How far to look back: 30m, 6h, 7d, 4w, or 2026-11-01."
+)
+Since = Annotated[str, _SINCE]
+SinceIfGiven = Annotated[str | None, _SINCE]
+PassagesWanted = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        metavar="N",
+        help="How many passages to find, 1 to 100; default: 5 (or `retrieval.k`).",
     ),
 ]
 Mode = Annotated[
@@ -66,11 +80,34 @@ Mode = Annotated[
     ),
 ]
 
+_UNCUT = 1000
 
-def command_app(about: str, *, is_group: bool = False) -> typer.Typer:
-    """Return the Typer application of one command or command group; a group alone shows help."""
+
+class _Group(TyperGroup):
+    """A group whose commands are listed with the whole first sentence of their help."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their order, wrapped where click would cut."""
+        named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(limit=_UNCUT))
+                    for name, command in named
+                    if command is not None and not command.hidden
+                ]
+            )
+
+
+def command_app(about: str, *, is_group: bool = False, epilog: str | None = None) -> typer.Typer:
+    """Return the Typer application of one command or command group; a group alone shows help.
+
+    ``epilog`` is the example of a group that has no command of its own.
+    """
     return typer.Typer(
+        cls=_Group,
         help=about,
+        epilog=epilog,
         no_args_is_help=is_group,
         rich_markup_mode=None,
         add_completion=False,

@@ -30,17 +30,17 @@ def read_question(stream: TextIO) -> str:
     return text
 
 
-def usable_question(text: str) -> str:
+def usable_question(text: str, *, example: str = 'ragctl ask "How does it work?"') -> str:
     """Return a question without blanks around it.
 
-    Raises :class:`~ragctl.errors.UsageError` where it is empty or over-long. Control characters
-    become blanks, what is not Unicode U+FFFD.
+    Raises :class:`~ragctl.errors.UsageError` where it is empty, has no words or is over-long, with
+    ``example`` as what to type instead. Control characters become blanks, what is not Unicode
+    U+FFFD.
     """
     text = _clean(text).strip()
     if not any(character.isalnum() for character in text):
-        raise UsageError(
-            "the question is empty", hint='Ask something: ragctl ask "How does it work?"'
-        )
+        what = "has no words" if text else "is empty"
+        raise UsageError(f"the question {what}", hint=f"Ask something: {example}")
     if len(text) > LONGEST_QUESTION:
         raise UsageError(
             f"the question has {len(text):,} characters; at most {LONGEST_QUESTION:,} are read",

@@ -19,6 +19,9 @@ from ragctl.records import (
 )
 from ragctl.stages.links import link_to
 
+LEFT_OUT = "left out of the prompt"
+"""What is said of a passage that was found and not sent to the model."""
+
 
 def source_uri(root: str | None, source_path: str) -> str | None:
     """Return a ``file:`` address of a page's source, ``None`` where it is not on this disk."""
@@ -28,13 +31,14 @@ def source_uri(root: str | None, source_path: str) -> str | None:
     return path.as_uri() if path.is_file() else None
 
 
-def show_passages(passages: Sequence[Hit], output: Output) -> None:
-    """Print passages as found: number, score, place, and text."""
+def show_passages(passages: Sequence[Hit], output: Output, *, sent: Sequence[Hit]) -> None:
+    """Print passages as found: number, score, place, text, and which were not sent to the model."""
+    numbers = {hit.n for hit in sent}
     for hit in passages:
-        show_passage(hit, output)
+        show_passage(hit, output, remark="" if hit.n in numbers else LEFT_OUT)
 
 
-def show_passage(hit: Hit, output: Output, *, heading_only: bool = False) -> None:
+def show_passage(hit: Hit, output: Output, *, heading_only: bool = False, remark: str = "") -> None:
     """Print a passage as found: number, score, place, and unless only that is wanted its text."""
     place = f"{hit.title} — {hit.section}" if hit.section else hit.title
     output.line(
@@ -43,6 +47,7 @@ def show_passage(hit: Hit, output: Output, *, heading_only: bool = False) -> Non
             f" {hit.score:.3f} ",
             (harmless(place), "bold"),
             f"  {harmless(hit.ref)}",
+            (f"  {remark}" if remark else "", "yellow"),
         )
     )
     if not heading_only:

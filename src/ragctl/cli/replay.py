@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -12,6 +11,7 @@ import typer
 from rich.text import Text
 
 from ragctl import wiring
+from ragctl.cli.answering import Answering
 from ragctl.cli.documents import Document, answer_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
@@ -19,7 +19,7 @@ from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError
 from ragctl.pipeline import AnswerOptions
 from ragctl.protocols import Generator
-from ragctl.records import Answer, Prompt, Trace
+from ragctl.records import Answer, Trace
 from ragctl.replay.stored import STAGES, Stage, Standing, require_replayable
 from ragctl.settings import Settings
 
@@ -100,7 +100,6 @@ def replay_and_show(
     stage: str | None,
     options: Callable[[Settings, Trace, Database], AnswerOptions],
     show: ShowAnswer,
-    on_restart: Callable[[Output, str], None],
     as_json: bool,
     with_prompt: bool,
 ) -> int:
@@ -114,6 +113,13 @@ def replay_and_show(
     from ragctl.replay.running import replay
 
     from_stage = next((each for each in STAGES if each == stage), STAGES[0])
+    answering = Answering(
+        output,
+        as_json=as_json,
+        with_prompt=with_prompt,
+        checks_first=False,
+        clock=time.perf_counter,
+    )
     with wiring.open_database(settings) as database:
         trace = find_trace(database, identity)
         require_replayable(trace, from_stage)
@@ -122,24 +128,26 @@ def replay_and_show(
             output.remark(
                 f"From {from_stage}, not recorded: {trace.question} ({asked_when(trace)})"
             )
+            _remark_strictness(trace, settings, output)
         generator = None
         if from_stage != "check":
             wiring.admit_question(settings, database)
-            generator = _generator(settings, database, output, on_restart, as_json=as_json)
-        done = replay(
-            trace,
-            from_stage,
-            today=database.chunks.by_id_or_ref(
-                [hit.chunk_id for hit in trace.hits], [hit.ref for hit in trace.hits]
-            ),
-            pages={page.url: page for page in database.pages.all()},
-            options=options(settings, trace, database),
-            coverage=wiring.make_coverage(database),
-            generator=generator,
-            on_prompt=partial(_show_prompt, output) if with_prompt and not as_json else _ignored,
-            on_text=_ignored if as_json else output.stream,
-            clock=time.perf_counter,
-        )
+            generator = _generator(settings, database, output, answering.restart, as_json=as_json)
+        with answering:
+            done = replay(
+                trace,
+                from_stage,
+                today=database.chunks.by_id_or_ref(
+                    [hit.chunk_id for hit in trace.hits], [hit.ref for hit in trace.hits]
+                ),
+                pages={page.url: page for page in database.pages.all()},
+                options=options(settings, trace, database),
+                coverage=wiring.make_coverage(database),
+                generator=generator,
+                on_prompt=answering.prompt,
+                on_text=answering.text,
+                clock=time.perf_counter,
+            )
     changes = changes_of(done)
     if as_json:
         output.json(_document(done, changes, with_prompt=with_prompt))
@@ -153,25 +161,22 @@ def _generator(
     settings: Settings,
     database: Database,
     output: Output,
-    on_restart: Callable[[Output, str], None],
+    on_restart: Callable[[str], None],
     *,
     as_json: bool,
 ) -> Generator:
     """Return who writes; where every route fails that is an error, and no answer to compare."""
-    restart = _ignored if as_json else partial(on_restart, output)
-    chosen = wiring.make_generator(settings, on_restart=restart)
+    chosen = wiring.make_generator(settings, on_restart=on_restart)
     if chosen.remark and not as_json:
         output.remark(chosen.remark, style="yellow")
     return wiring.with_slots(chosen, settings, database, on_wait=output.waiting).part
 
 
-def _show_prompt(output: Output, prompt: Prompt) -> None:
-    output.line(prompt.text)
-    output.line()
-
-
-def _ignored(_piece: object) -> None:
-    """Take what is printed later or not at all."""
+def _remark_strictness(trace: Trace, settings: Settings, output: Output) -> None:
+    """Say that all of the answer is shown, where statements were or would be left out of it."""
+    was_strict = any(problem.code == "left_out" for problem in trace.problems)
+    if was_strict or settings.checks.strict_citations:
+        output.remark("Strict citations are not applied in a replay: the whole answer is shown.")
 
 
 def _show_changes(done: Replayed, changes: Changes, output: Output) -> None:

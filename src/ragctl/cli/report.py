@@ -15,7 +15,6 @@ from ragctl.cli import options
 from ragctl.cli.output import Output
 from ragctl.cli.report_page import Report, page_of
 from ragctl.cli.stats_data import (
-    Since,
     drift_found,
     gaps_found,
     models_of,
@@ -38,7 +37,7 @@ def report(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")
     ],
-    since: Since = "28d",
+    since: options.Since = "28d",
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,

@@ -16,7 +16,7 @@ from ragctl.cli.documents import passage_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.question import read_question, usable_question
 from ragctl.cli.render import counted, show_passage
-from ragctl.cli.sources import require_known_pages, require_known_tracks
+from ragctl.cli.sources import known_pages, require_known_tracks
 from ragctl.db.search import VECTOR_WEIGHT
 from ragctl.errors import ContentError
 from ragctl.pipeline import find_passages, keyword_only
@@ -38,9 +38,7 @@ def search(
     track: options.Tracks = None,
     page: options.Pages = None,
     mode: options.Mode = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages to find, to 100.")
-    ] = None,
+    k: options.PassagesWanted = None,
     with_explanation: Annotated[
         bool,
         typer.Option("--explain", help="Take the score of each passage apart, term by term."),
@@ -59,7 +57,10 @@ def search(
             "retrieval.mode": mode,
         }
     )
-    asked = usable_question(read_question(sys.stdin) if words == "-" else words)
+    asked = usable_question(
+        read_question(sys.stdin) if words == "-" else words,
+        example='ragctl search "token bucket"',
+    )
     output = Output(environ=os.environ)
     found, problems = _found(asked, settings, tuple(track or ()), tuple(page or ()))
     if json:
@@ -87,7 +88,9 @@ def _found(
                 hint="Run `ragctl ingest PATH/TO/CONTENT` first.",
             )
         require_known_tracks(database.pages.tracks(), tracks)
-        require_known_pages(database, pages)
+        if pages:
+            base_url = settings.site.base_url
+            pages = known_pages(database.pages.all(), pages, tracks=tracks, base_url=base_url)
         search = wiring.make_search(settings, database, recorded=identity)
         hits, problems = find_passages(
             words,

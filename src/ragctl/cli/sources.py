@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import unquote
 
 import typer
 
@@ -14,9 +16,10 @@ from ragctl.cli.completion import complete_tracks
 from ragctl.cli.documents import sources_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_pages, track_totals
-from ragctl.db.database import Database
 from ragctl.errors import UsageError
+from ragctl.records import StoredPage
 from ragctl.settings import Settings
+from ragctl.stages.links import address_of
 
 app = options.command_app("List the pages that are in the database.")
 
@@ -99,16 +102,38 @@ def _list_about(
     )
 
 
-def require_known_pages(database: Database, asked: tuple[str, ...]) -> None:
-    """Raise :class:`~ragctl.errors.UsageError` for an address that is no page's."""
-    known = [page.url for page in database.pages.all()] if asked else []
-    for url in asked:
-        if url not in known:
-            near = difflib.get_close_matches(url, known, n=1, cutoff=0.0)
+def known_pages(
+    pages: Sequence[StoredPage],
+    asked: tuple[str, ...],
+    *,
+    tracks: tuple[str, ...],
+    base_url: str,
+) -> tuple[str, ...]:
+    """Return the addresses of the pages that are asked for by address, link or path.
+
+    Raises :class:`~ragctl.errors.UsageError` for what is no page, and for a page of a track that is
+    not asked.
+    """
+    known = {page.url: page for page in pages}
+    by_file = {page.source_path: page.url for page in pages}
+    found = []
+    for name in asked:
+        address, _ = address_of(name, base_url=base_url)
+        file = by_file.get(name.strip().removeprefix("./"), "")
+        url = next((one for one in (name, file, address, unquote(address)) if one in known), None)
+        if url is None:
+            near = difflib.get_close_matches(address, known, n=1, cutoff=0.0)
             raise UsageError(
-                f"there is no page {url!r} in the database",
+                f"there is no page {name!r} in the database",
                 hint=f"Did you mean {near[0]}?" if near else "See `ragctl sources`.",
             )
+        if tracks and known[url].track not in tracks:
+            raise UsageError(
+                f"{url} is in the track {known[url].track!r}, not in {', '.join(tracks)}",
+                hint="Leave out --track or --page: together they find nothing.",
+            )
+        found.append(url)
+    return tuple(dict.fromkeys(found))
 
 
 def require_known_tracks(known: list[str], asked: tuple[str, ...]) -> None:

@@ -28,6 +28,8 @@ from ragctl.staging.reading import Content, recorded_content, recorded_embedding
 from ragctl.staging.running import StageRun
 from ragctl.wiring.answers import answer_options
 
+_EXAMPLE = 'ragctl stage retrieve --from build --question "What is RCU?"'
+
 app = options.command_app("Run one stage of the pipeline from the files before it.")
 
 
@@ -106,7 +108,7 @@ def stage(
         settings=wiring.load_settings({}),
         output=output,
         root=root,
-        question=None if question is None else usable_question(question),
+        question=None if question is None else usable_question(question, example=_EXAMPLE),
         tracks=tuple(track or ()),
         force=force,
         json=json,

@@ -15,7 +15,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output
 from ragctl.cli.stats_cost import cost
-from ragctl.cli.stats_data import Since, models_of, overview_of, period_of
+from ragctl.cli.stats_data import models_of, overview_of, period_of
 from ragctl.cli.stats_drift import drift
 from ragctl.cli.stats_gaps import gaps
 from ragctl.cli.stats_overview import (
@@ -47,7 +47,7 @@ By = Annotated[
 )
 def stats(
     ctx: typer.Context,
-    since: Since = "7d",
+    since: options.Since = "7d",
     by: By = None,
     check: Annotated[
         bool,

@@ -13,7 +13,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, new_table
-from ragctl.cli.stats_data import Since, period_of, price_asked, prices_of, usage_of
+from ragctl.cli.stats_data import period_of, price_asked, prices_of, usage_of
 from ragctl.cli.stats_overview import in_words, period_document
 from ragctl.cli.stats_words import dollars
 from ragctl.observe.cost import Cost, costs_by_model, costs_by_route, together, what_if
@@ -21,7 +21,7 @@ from ragctl.records import Period
 
 
 def cost(
-    since: Since = "4w",
+    since: options.Since = "4w",
     what_if_price: Annotated[
         str | None,
         typer.Option(

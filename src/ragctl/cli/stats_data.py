@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from ragctl import wiring
 from ragctl.db.database import Database
@@ -24,13 +22,6 @@ MOST_QUESTIONS: Final = 2000
 """How many questions are grouped at most, the newest ones."""
 
 FAR_A_DAY: Final = 5
-
-Since = Annotated[
-    str,
-    typer.Option(
-        "--since", metavar="TIME", help="How far to look back: 7d, 4w, 36h or 2026-01-31."
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

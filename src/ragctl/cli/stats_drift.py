@@ -10,7 +10,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output
 from ragctl.cli.render import new_table
-from ragctl.cli.stats_data import DriftFound, Since, drift_found, period_of
+from ragctl.cli.stats_data import DriftFound, drift_found, period_of
 from ragctl.cli.stats_overview import in_words, knows_bars, period_document
 from ragctl.cli.stats_words import NOT_ENOUGH, percent, rounded_share
 from ragctl.observe.bands import Band
@@ -20,7 +20,7 @@ from ragctl.records import FarQuestion
 
 
 def drift(
-    since: Since = "4w",
+    since: options.Since = "4w",
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,

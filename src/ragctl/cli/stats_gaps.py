@@ -12,13 +12,13 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
-from ragctl.cli.stats_data import MOST_QUESTIONS, GapsFound, Since, gaps_found, period_of
+from ragctl.cli.stats_data import MOST_QUESTIONS, GapsFound, gaps_found, period_of
 from ragctl.cli.stats_overview import in_words, period_document
 from ragctl.observe.gaps import Gap
 
 
 def gaps(
-    since: Since = "4w",
+    since: options.Since = "4w",
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=1, help="How many groups at most.")
     ] = 20,

@@ -15,7 +15,6 @@ from typer.core import TyperCommand
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.moments import duration, moment
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.cli.trace_documents import trace_summary
@@ -24,9 +23,11 @@ from ragctl.cli.trace_purge import purge_by_settings, purge_older
 from ragctl.cli.trace_show import asked_when, milliseconds, one_line, show_trace
 from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
+from ragctl.observe.moments import duration, moment
 from ragctl.observe.traces import outcome_of
 from ragctl.records import Trace, TraceFilter
 from ragctl.settings import Settings
+from ragctl.wiring.caching import stored_answers
 
 SHORT_ID = 13  # the milliseconds of a UUIDv7
 
@@ -36,14 +37,6 @@ WithPrompt = Annotated[bool, typer.Option("--prompt", help="Print the exact prom
 Newest = Annotated[
     int,
     typer.Option("-n", "--limit", metavar="N", min=1, max=10_000, help="How many, newest first."),
-]
-Since = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="WHEN",
-        help="Only questions asked since then: 30m, 6h, 7d, 2w ago, or 2026-11-01.",
-    ),
 ]
 
 
@@ -158,7 +151,7 @@ def list_(
     failed: Annotated[
         bool, typer.Option("--failed", help="Questions without an answer, or with a torn one.")
     ] = False,
-    since: Since = None,
+    since: options.SinceIfGiven = None,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
@@ -181,7 +174,7 @@ def list_(
     "ragctl trace export --format otlp-json"
 )
 def export(
-    since: Since = None,
+    since: options.SinceIfGiven = None,
     form: Annotated[
         str,
         typer.Option(
@@ -225,13 +218,20 @@ def purge(
         raise UsageError("--older-than and --all exclude each other", hint="Give one of them.")
     settings, output, now = _settings(site, database_url), Output(environ=os.environ), _now()
     with wiring.open_database(settings) as database:
+        answers = stored_answers(settings, database)
         if older_than is None and not everything:
             purge_by_settings(
-                database.traces, settings.traces, output, now=now, texts_alone=texts, yes=yes
+                database.traces,
+                answers,
+                settings.traces,
+                output,
+                now=now,
+                texts_alone=texts,
+                yes=yes,
             )
             return
         age = None if older_than is None else duration(older_than, option="--older-than")
-        purge_older(database.traces, output, now=now, age=age, texts_alone=texts, yes=yes)
+        purge_older(database.traces, answers, output, now=now, age=age, texts_alone=texts, yes=yes)
 
 
 def _now() -> datetime:

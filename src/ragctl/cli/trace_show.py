@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
+from ragctl.cli.render import LEFT_OUT
 from ragctl.cli.trace_documents import trace_document
 from ragctl.observe.traces import outcome_of
 from ragctl.observe.tree import rooted, walked
@@ -120,7 +121,7 @@ def _show_hits(hits: Sequence[TracedHit], output: Output) -> None:
     output.line()
     output.line(Text("rank  score  passage", style="bold"))
     for hit in hits:
-        fate = "cited" if hit.cited else "" if hit.in_prompt else "left out of the prompt"
+        fate = "cited" if hit.cited else "" if hit.in_prompt else LEFT_OUT
         place = f"{hit.ref} — {hit.section}" if hit.section else hit.ref
         line = f"{hit.rank:>4}  {hit.score:.3f}  {place}"
         output.line(Text.assemble(harmless(line), "  " if fate else "", (fate, "cyan")))

@@ -50,7 +50,7 @@ app = options.command_app("Say why a page is in the answer to a question, or why
 
 
 @app.command(
-    epilog='Example: ragctl why "How does the bucket refill?" --page /design/22-rate-limiter '
+    epilog='Example: ragctl why "How do buckets refill?" --page /design/22-rate-limiter '
     '--section "The token bucket"',
 )
 def why(
@@ -69,9 +69,7 @@ def why(
     ] = False,
     track: options.Tracks = None,
     mode: options.Mode = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="N", help="How many passages to answer from.")
-    ] = None,
+    k: options.PassagesWanted = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="NAME", help="The Ollama model that writes the answer."),
@@ -92,7 +90,9 @@ def why(
             "generation.provider": "ollama" if model else None,
         }
     )
-    asked = usable_question(question)
+    asked = usable_question(
+        question, example='ragctl why "How does the bucket refill?" --page /design/22-rate-limiter'
+    )
     if not page.strip("/ "):
         raise UsageError("no page is given", hint="--page /design/22-rate-limiter")
     subject = subject_of(page, section=section, words=text, base_url=settings.site.base_url)

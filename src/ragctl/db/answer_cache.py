@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 import psycopg
 from psycopg.rows import class_row
@@ -110,6 +111,22 @@ class StoredAnswers:
         """Drop all answers and return how many there were."""
         with writing(self._connection, self._url):
             return self._connection.execute(statement("answer_cache/clear")).rowcount
+
+    def count_before(self, moment: datetime) -> int:
+        """Return how many answers were written before a moment."""
+        with translated(self._url):
+            found = self._connection.execute(
+                statement("answer_cache/count_before"), {"moment": moment}
+            ).fetchone()
+        assert found is not None
+        return int(found[0])
+
+    def remove_before(self, moment: datetime) -> int:
+        """Drop the answers that were written before a moment and return how many there were."""
+        with writing(self._connection, self._url):
+            return self._connection.execute(
+                statement("answer_cache/remove_before"), {"moment": moment}
+            ).rowcount
 
     def status(self) -> CacheStatus:
         """Return how many answers are kept, how many may be given, how often they were."""

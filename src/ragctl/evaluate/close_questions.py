@@ -8,7 +8,6 @@ wrong, and so is every answer to a trap.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ragctl.errors import UsageError
-from ragctl.evaluate.questions import open_questions
+from ragctl.evaluate.questions import open_questions, parsed_line
 from ragctl.records import Vector
 
 THRESHOLDS: Final = (0.70, 0.75, 0.80, 0.82, 0.84, 0.86, 0.88, 0.90, 0.92, 0.94, 0.96, 0.98)
@@ -63,8 +62,8 @@ def read_groups(path: Path) -> list[QuestionGroup]:
         if not line.strip():
             continue
         try:
-            groups.append(_group(json.loads(line), number))
-        except (ValueError, RecursionError) as error:
+            groups.append(_group(parsed_line(line), number))
+        except ValueError as error:
             raise UsageError(
                 f"{path}, line {number}: {error}",
                 hint='A line is {"id": "1", "original": "...", "same": ["..."], "traps": ["..."]}.',

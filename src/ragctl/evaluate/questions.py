@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +65,21 @@ def open_questions(path: Path) -> QuestionFile:
 
     Raises :class:`~ragctl.errors.UsageError` where it cannot be read.
     """
+    hint = "Give a file of questions, one JSON a line."
     try:
         data = path.read_bytes()
+    except IsADirectoryError as error:
+        raise UsageError(f"{path} is a directory", hint=hint) from error
+    except (OSError, ValueError) as error:  # a name with NUL in it is a ValueError
+        why = getattr(error, "strerror", None) or "no file has such a name"
+        raise UsageError(f"{path} cannot be read: {why}", hint=hint) from error
+    try:
         text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}", hint="Give a file of questions, one JSON a line."
-        ) from error
+    except UnicodeDecodeError as error:
+        where = f": line {data.count(bytes([10]), 0, error.start) + 1}"
+        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            where = " but UTF-16"
+        raise UsageError(f"{path} is not UTF-8{where}", hint="Save it as UTF-8.") from error
     return QuestionFile(path=path, text=text, sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -104,8 +113,8 @@ def question_lines(text: str) -> Iterator[QuestionLine]:
         if not line.strip():
             continue
         try:
-            question = _question(json.loads(line))
-        except (ValueError, RecursionError) as error:
+            question = _question(parsed_line(line))
+        except ValueError as error:
             yield QuestionLine(number=number, question=None, problem=str(error))
             continue
         if question.id in lines:
@@ -114,6 +123,18 @@ def question_lines(text: str) -> Iterator[QuestionLine]:
             continue
         lines[question.id] = number
         yield QuestionLine(number=number, question=question)
+
+
+def parsed_line(line: str) -> object:
+    """Return what a line of JSON says; raises ValueError in our own words for what is none."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the line is no JSON: see column {error.pos + 1}") from error
+    except RecursionError as error:
+        raise ValueError("the line is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError("the line holds a number of too many digits") from error
 
 
 def no_questions(name: str) -> UsageError:
@@ -150,7 +171,9 @@ def _mapping(value: object, what: str) -> Mapping[str, object]:
 
 def _text(fields: Mapping[str, object], key: str, *, default: str | None = None) -> str:
     value = fields.get(key)
-    if value is None and default is not None:
+    if value is None:
+        if default is None:
+            raise ValueError(f"{key} is missing")
         return default
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{key} must be a text")

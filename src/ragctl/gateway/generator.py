@@ -235,7 +235,8 @@ class _Tried:
     def quoted(self, draft: Draft, timed: TimedTry) -> Draft:
         """Return the draft of the last resort, with the way to it."""
         reasons = "; ".join((self._why | self._at_length).values())
-        message = f"No model wrote this answer, it quotes the passages: {reasons}."
+        quotes = "" if draft.declined else ", it quotes the passages"
+        message = f"No model wrote this answer{quotes}: {reasons}."
         return replace(
             draft,
             attempts=(*self._attempts, timed.wrote(draft)),

@@ -7,7 +7,7 @@ passages left out of the prompt, claims that do not stand in what they cite).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -104,18 +104,17 @@ def find_problems(
     refused: bool,
     claims: Sequence[Claim] = (),
     quoted_beneath: bool = False,
+    found: Sequence[Hit] = (),
 ) -> tuple[Problem, ...]:
-    """Return what is wrong with an answer's shape and claims, most serious first."""
+    """Return what is wrong with an answer's shape and claims, most serious first.
+
+    ``found`` are all passages of the search, those that were not sent among them.
+    """
     problems = list(_ending_problems(draft))
     marks = read_marks(draft.text, passages=len(prompt.passages))
     if marks.out_of_range:
-        numbers = ", ".join(str(number) for number in marks.out_of_range)
-        problems.append(
-            Problem(
-                code="citation_out_of_range",
-                message=f"It cites passages that are not there: {numbers}.",
-            )
-        )
+        told = _out_of_range(marks.out_of_range, {hit.n for hit in found})
+        problems.append(Problem(code="citation_out_of_range", message=told))
     if not marks.valid and not refused and draft.text.strip():
         problems.append(Problem(code="no_citation", message="It cites no passage."))
     problems += _claim_problems(claims)
@@ -128,14 +127,29 @@ def find_problems(
             )
         )
     if prompt.crowded_out:
-        noun = "passage" if prompt.crowded_out == 1 else "passages"
+        fate = (
+            "passage did not fit the prompt and was"
+            if prompt.crowded_out == 1
+            else ("passages did not fit the prompt and were")
+        )
         problems.append(
             Problem(
                 code="passages_dropped",
-                message=f"{prompt.crowded_out} {noun} did not fit the prompt and were left out.",
+                message=f"{prompt.crowded_out} {fate} left out.",
             )
         )
     return tuple(problems)
+
+
+def _out_of_range(numbers: Sequence[int], found: Collection[int]) -> str:
+    """Tell numbers of passages that were found but not sent from those that stand for nothing."""
+    unsent = ", ".join(str(number) for number in numbers if number in found)
+    absent = ", ".join(str(number) for number in numbers if number not in found)
+    told = [f"It cites passages that are not there: {absent}."] if absent else []
+    if unsent:
+        noun, verb = ("passages", "were") if "," in unsent else ("passage", "was")
+        told.append(f"It cites {noun} {unsent}, which {verb} found but not sent to the model.")
+    return " ".join(told)
 
 
 def _claim_problems(claims: Sequence[Claim]) -> list[Problem]:

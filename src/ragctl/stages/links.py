@@ -18,6 +18,7 @@ browsers carry the fragment along.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from urllib.parse import quote
 
@@ -68,3 +69,17 @@ def is_folder_index(url: str, source_path: str) -> bool:
     """Tell whether a page has the address of the folder that its file lies in."""
     folder = source_path.rpartition("/")[0]
     return url == unicodedata.normalize("NFC", f"/{folder}")
+
+
+def address_of(text: str, *, base_url: str) -> tuple[str, str]:
+    """Return the address of a page and the fragment, of a page as people name it.
+
+    That is its address, with or without slashes at the ends, its published link in any style, or
+    the path of its file below the content root.
+    """
+    text = text.strip().removeprefix(base_url.rstrip("/"))
+    text = re.sub(r"\A[a-z]+://[^/]*", "", text)
+    path, _, fragment = text.partition("#")
+    path = re.sub(r"\.(?:md|mdx|markdown|txt|html?)\Z", "", path.strip("/"))
+    path = re.sub(r"(?:\A|/)_?index\Z", "", path)
+    return f"/{path}", fragment

@@ -20,6 +20,7 @@ from ragctl.records import (
     StoredChunk,
     StoredPage,
 )
+from ragctl.stages.links import address_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +103,10 @@ class Evidence:
 
 def subject_of(page: str, *, section: str, words: str, base_url: str) -> Subject:
     """Return what is asked about; a page may be given as address, link, or path of its file."""
-    text = page.strip().removeprefix(base_url.rstrip("/"))
-    text = re.sub(r"\A[a-z]+://[^/]*", "", text)
-    address, _, fragment = text.partition("#")
-    address = re.sub(r"\.(?:md|mdx|markdown|txt|html?)\Z", "", address.strip("/"))
-    address = re.sub(r"(?:\A|/)_?index\Z", "", address)
+    url, fragment = address_of(page, base_url=base_url)
     if re.fullmatch(r"c\d+", fragment):  # the reference of a passage, not an anchor
         fragment = ""
-    return Subject(url=f"/{address}", section=section.strip() or fragment, words=words.strip())
+    return Subject(url=url, section=section.strip() or fragment, words=words.strip())
 
 
 def look_on_disk(url: str, root: Path | None, *, exclude: Sequence[str], parser: Parser) -> OnDisk:

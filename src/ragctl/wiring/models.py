@@ -222,7 +222,7 @@ def make_generator(
     if provider == "extractive":
         return Chosen(
             part=ExtractiveGenerator(),
-            remark="No model wrote this answer: it quotes the passages.",
+            remark="No model wrote this answer: generation.provider is extractive.",
             reason="the setting generation.provider says so",
         )
     if not settings.routes or provider != "auto":
@@ -235,8 +235,8 @@ def make_generator(
         if missing is not None:
             return Chosen(
                 part=ExtractiveGenerator(),
-                remark=f"No model wrote this answer, it quotes the passages: {missing.message} "
-                f"({missing.hint}).",
+                remark=f"No model wrote this answer: {missing.message}. What helps: "
+                f"{missing.hint.removesuffix('.')}.",
                 reason=missing.message,
             )
     gateway = make_gateway(

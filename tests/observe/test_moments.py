@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from ragctl.cli.moments import duration, moment
 from ragctl.errors import UsageError
+from ragctl.observe.moments import duration, moment
 
 HERE = timezone(timedelta(hours=2))
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=HERE)
