@@ -383,7 +383,7 @@ def test_control_characters_in_a_question_are_no_part_of_its_words(
 
 
 def test_passages_that_were_not_sent_are_marked(ingested: Program) -> None:
-    ingested.set(RAGCTL_GENERATION__NUM_CTX="1024", RAGCTL_GENERATION__MAX_TOKENS="300")
+    ingested.set(RAGCTL_RETRIEVAL__LEAST_SHARE="0.9")
     done = ingested("ask", "How does the bucket refill?", "-k", "100", "--show-passages")
     marked = [line for line in done.out.splitlines() if line.endswith("left out of the prompt")]
     hits = ingested("trace", "last", "--json").document["hits"]

@@ -31,7 +31,11 @@ from ragctl.wiring.answers import answer_options
 
 TRACED_QUESTIONS = 10
 DRAFTED_QUESTIONS = 5
-app = options.command_app("Measure what this machine takes for an answer.", is_group=True)
+app = options.command_app(
+    "Measure what this machine takes for an answer.",
+    is_group=True,
+    epilog="Example: ragctl bench model --runs 5",
+)
 
 
 @app.callback()

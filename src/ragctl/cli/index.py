@@ -50,7 +50,7 @@ Samples = tuple[str, Sequence[Sample]]
 app = options.command_app(
     "Search more passages than the exact scan can: build, measure, drop an index.",
     is_group=True,
-    epilog="Example: ragctl index create",
+    epilog="Example: ragctl index create hnsw --yes",
 )
 
 
