@@ -7,6 +7,7 @@ passages left out of the prompt, claims that do not stand in what they cite).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
@@ -22,7 +23,8 @@ from ragctl.records import (
     Support,
     Verdict,
 )
-from ragctl.stages.citations import read_marks
+from ragctl.stages.bibliography import without_bibliography
+from ragctl.stages.citations import find_marks, read_marks
 from ragctl.stages.claims import better_passage, is_unfounded
 from ragctl.stages.links import link_to
 
@@ -115,6 +117,8 @@ def find_problems(
     if marks.out_of_range:
         told = _out_of_range(marks.out_of_range, {hit.n for hit in found})
         problems.append(Problem(code="citation_out_of_range", message=told))
+    if not refused and _states_nothing(draft.text):
+        problems.append(Problem(code="no_statement", message="It states nothing: it only cites."))
     if not marks.valid and not refused and draft.text.strip():
         problems.append(Problem(code="no_citation", message="It cites no passage."))
     problems += _claim_problems(claims)
@@ -150,6 +154,21 @@ def _out_of_range(numbers: Sequence[int], found: Collection[int]) -> str:
         noun, verb = ("passages", "were") if "," in unsent else ("passage", "was")
         told.append(f"It cites {noun} {unsent}, which {verb} found but not sent to the model.")
     return " ".join(told)
+
+
+def _states_nothing(text: str) -> bool:
+    """Whether an answer has citations, or a list of sources, and no words of its own."""
+    bare = without_bibliography(text)
+    for mark in reversed(list(find_marks(bare, passages=0))):
+        bare = f"{bare[: mark.start]} {bare[mark.end :]}"
+    words = {word.lower() for word in _WORD.findall(bare)}
+    return bool(text.strip()) and bare != text and words <= _POINTING
+
+
+_WORD: Final = re.compile(r"\w+")
+_POINTING: Final = frozenset(
+    ("see", "also", "and", "or", "cf", "in", "the", "passage", "passages", "source", "sources")
+)
 
 
 def _claim_problems(claims: Sequence[Claim]) -> list[Problem]:

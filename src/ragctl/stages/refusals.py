@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ragctl.stages.bibliography import without_bibliography
+from ragctl.stages.borders import split_sentences
 from ragctl.stages.citations import read_marks
-from ragctl.stages.sentences import split_sentences
 
 
 def is_refusal(text: str) -> bool:
@@ -19,7 +20,7 @@ def is_refusal(text: str) -> bool:
     A hedge that is followed by a statement, cited or not, is an answer.
     """
     declined = False
-    for line in text.splitlines():
+    for line in without_bibliography(text).splitlines():
         for sentence in split_sentences(line.strip()):
             if declines(sentence):
                 declined = True

@@ -9,12 +9,12 @@ from itertools import chain
 from math import log
 from typing import Final
 
+from ragctl.stages.borders import CODE_SPAN
 from ragctl.stages.claims.passages import Passage
 from ragctl.stages.claims.polarity import sides_of
-from ragctl.stages.claims.statements import PREFACE, without_marks
-from ragctl.stages.claims.vocabulary import CALENDAR, NUMBER_WORDS
+from ragctl.stages.claims.statements import without_marks, without_opening
+from ragctl.stages.claims.vocabulary import CALENDAR, FREE_NUMBERS, NOUNS_TOO, NUMBER_WORDS
 from ragctl.stages.claims.words import (
-    CODE_SPAN,
     TOKEN,
     WORD,
     Clause,
@@ -55,18 +55,20 @@ class Asked:
 
 def take_apart(text: str) -> Asked:
     """Take a statement apart; ``parts`` are found in the passage where it is copied from there."""
-    plain = PREFACE.sub("", plain_text(without_marks(text))).replace("@", " ")
+    plain = without_opening(plain_text(without_marks(text))).replace("@", " ")
     clauses = clauses_of(plain)
     words = tuple(chain.from_iterable(clauses))
     stopped = stopwords()
     spoken: dict[str, str] = {}
     for word in WORD.findall(plain.replace("_", " ")):
         spoken.setdefault(stem(word.lower()), word)
+    numbers = numbers_of(plain)
+    counting = frozenset(NUMBER_WORDS) - (NOUNS_TOO - FREE_NUMBERS - numbers.keys())
     content = tuple(
         dict.fromkeys(
             w
             for w in words
-            if w not in stopped and not w.isdigit() and w not in NUMBER_WORDS and len(w) > 1
+            if w not in stopped and not w.isdigit() and w not in counting and len(w) > 1
         )
     )
     return Asked(
@@ -74,7 +76,7 @@ def take_apart(text: str) -> Asked:
         clauses=clauses,
         content=content,
         spoken=spoken,
-        numbers=numbers_of(plain),
+        numbers=numbers,
         names=_names_of(plain),
         code=code_names(plain),
         forms=forms_of(plain),

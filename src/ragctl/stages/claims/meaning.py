@@ -61,7 +61,7 @@ def swapped(asked: Asked, unit: Unit, window: Sequence[Unit]) -> tuple[str, ...]
         for written, values in asked.numbers.items()
         if not values & near and written not in FREE_NUMBERS
     ]
-    others = [value for value in unit.numbers if value not in known and value not in (0.0, 1.0)]
+    others = sorted(unit.numbers - known - {0.0, 1.0}, key=str)
     if beyond and others:
         return beyond[0], f"{others[0]:g}" if isinstance(others[0], float) else others[0]
     return ()

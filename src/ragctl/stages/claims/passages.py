@@ -10,13 +10,13 @@ from itertools import chain
 from typing import Final
 
 from ragctl.records import Hit
+from ragctl.stages.borders import split_sentences
 from ragctl.stages.claims.words import (
     Clause,
     clauses_of,
     forms_of,
     keys_of,
     plain_text,
-    split_sentences,
     squash,
     values_in,
     words_of,

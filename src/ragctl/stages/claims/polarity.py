@@ -65,11 +65,16 @@ def negations_in(clause: tuple[str, ...]) -> tuple[Negation, ...]:
     """
     found: list[Negation] = []
     for place, word in enumerate(clause):
+        if clause[place + 1 : place + 2] in _NOT_ONLY:
+            continue
         if word == "unless" or (word in NEGATIONS and not (word == "nor" and found)):
             covers = clause[place + 1 : place + 1 + _SCOPE]
             first = next((word for word in covers if word not in stopwords()), "")
             found.append(Negation(first, frozenset(covers)))
     return tuple(found)
+
+
+_NOT_ONLY: Final = tuple((stem(word),) for word in listed("only just merely"))
 
 
 def softens(words: Collection[str]) -> bool:

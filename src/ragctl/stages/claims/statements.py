@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ragctl.stages.bibliography import without_bibliography
+from ragctl.stages.borders import opens_sentence, split_sentences
 from ragctl.stages.citations import find_marks
 from ragctl.stages.claims.passages import FENCE, HEADING, ITEM
-from ragctl.stages.claims.words import plain_text, split_sentences, stopwords, words_of
+from ragctl.stages.claims.words import plain_text, stopwords, words_of
 from ragctl.stages.refusals import declines
 
 _LEADING_MARKS: Final = re.compile(r"^(?:[\[【［][^\]】］\n]{1,40}[\]】］][.,;]?\s*)+(?!\()")
-PREFACE: Final = re.compile(
+_YES_OR_NO: Final = re.compile(
+    r"^\s*(?:yes|yeah|yep|no|nope|correct|indeed|exactly|sure|certainly|absolutely|of course)"
+    r"\s*(?:@\s*)*(?:[,:;!.]|[—–-]{1,2}(?=\s))\s*(?=\S)",
+    re.I,
+)
+_PREFACE: Final = re.compile(
     r"^(?:so,? |overall,? |therefore,? |in summary,? |however,? )?(?:according to|based on|as "
     r"(?:described|stated|mentioned|explained) in|as per|in|from)\s+(?:the\s+)?"
     r"(?:provided |given )?"
@@ -33,12 +40,13 @@ class Statement:
 def statements_of(text: str, *, passages: int) -> tuple[Statement, ...]:
     """Split an answer into asserting sentences with the passages each cites.
 
-    Left out are headings, code, questions, lead-ins that end with a colon, and sentences that say
-    what the passages do not say. Items of a list without numbers have those of its lead-in.
+    Left out are headings, code, questions, lead-ins that end with a colon, sentences that say what
+    the passages do not say, and a list of sources at the end. Items of a list without numbers have
+    those of its lead-in.
     """
     found: list[Statement] = []
     lead: tuple[int, ...] = ()
-    for block, is_item in _blocks(text):
+    for block, is_item in _blocks(without_bibliography(text)):
         if not is_item:
             lead = ()
         for sentence in _sentences(block):
@@ -73,11 +81,11 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _sentences(block: str) -> list[str]:
-    """Split a block; a citation that stands before a capital belongs to the sentence before."""
+    """Split a block; a citation before what opens a sentence belongs to the sentence before."""
     found: list[str] = []
     for piece in split_sentences(block):
         ahead = _LEADING_MARKS.match(piece)
-        if ahead and found and not piece[ahead.end() :][:1].islower():
+        if ahead and found and opens_sentence(piece[ahead.end() :]):
             found[-1] += " " + ahead.group().strip()
             piece = piece[ahead.end() :]
         if piece.strip():
@@ -89,11 +97,16 @@ def _asserts(sentence: str) -> bool:
     bare = without_marks(sentence)
     if bare.rstrip("*_\"”' ").endswith("?") or declines(sentence):
         return False
-    words = set(words_of(PREFACE.sub("", plain_text(bare)))) - stopwords()
+    words = set(words_of(without_opening(plain_text(bare)))) - stopwords()
     return len(words) >= _FEWEST_WORDS
 
 
 _FEWEST_WORDS: Final = 2
+
+
+def without_opening(plain: str) -> str:
+    """Return a sentence without a ``Yes`` or ``No`` and an ``In passage 2`` at its beginning."""
+    return _PREFACE.sub("", _YES_OR_NO.sub("", plain))
 
 
 def without_marks(sentence: str) -> str:

@@ -9,14 +9,15 @@ MacCartney and Manning, "Natural Logic for Textual Inference" (2007), with words
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import Final
 
 from ragctl.stages.claims.polarity import negations_in, opposites_in, same_in, softens
 from ragctl.stages.claims.roles import in_each_others_place
-from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, PREFIXES
+from ragctl.stages.claims.vocabulary import CONDITIONS, CONNECTIVES, JOINING, PREFIXES
 from ragctl.stages.claims.words import Clause, keys_of, stopwords
 
 LEAST_OF_THREE: Final = 0.6
@@ -118,13 +119,23 @@ def _said(clause: Clause, match: _Match, said: frozenset[str]) -> tuple[str, str
         denying, other = (clause, match.theirs) if mine else (match.theirs, clause)
         if denying[0] in CONDITIONS and other[0] not in CONDITIONS:
             return None
-        alone = frozenset(other if mine else said) - match.shared - CONNECTIVES
+        alone = frozenset(_beside_shared(other, match.shared) if mine else said)
+        alone -= match.shared | CONNECTIVES
         if softens(alone) and not match.opposites:
             return None
         return ("not", "") if mine else ("", "not")
     if match.opposites:
         return match.opposites[0]
     return ("than", "than")
+
+
+def _beside_shared(clause: Clause, shared: frozenset[str]) -> Iterator[str]:
+    """Yield the words of those parts of a clause, joined by ``and``, that hold a shared one."""
+    known = frozenset(key for word in shared for key in keys_of(word))
+    for joining, part in groupby(clause, key=JOINING.__contains__):
+        words = tuple(part)
+        if not joining and not known.isdisjoint(_keys_in(words)):
+            yield from words
 
 
 def _match(
@@ -155,12 +166,17 @@ def _match(
 def _negates(clause: Clause, shared: frozenset[str], turning: frozenset[str]) -> bool:
     """Whether an odd number of negations bear on what both clauses say.
 
-    Such a one stands before a shared word and covers another, or covers one that is turned.
+    Such a one stands before a shared word and covers another, or all that is left of a clause of
+    which every word is shared; or it covers one that is turned.
     """
+    negations = negations_in(clause)
+    if not negations:
+        return False
+    is_shared = len(shared) > 1 and shared.issuperset(_told(clause))
     bearing = [
         not negation.covers.isdisjoint(turning)
-        or (negation.first in shared and len(negation.covers & shared) > 1)
-        for negation in negations_in(clause)
+        or (negation.first in shared and (is_shared or len(negation.covers & shared) > 1))
+        for negation in negations
     ]
     return sum(bearing) % 2 == 1
 

@@ -20,12 +20,14 @@ LEAST_CLEAR: Final = 0.42
 LEAST_CERTAIN: Final = 0.6
 LEAST_ALIKE: Final = 0.5
 LEAST_DENIED: Final = 0.4
+LEAST_AGAINST: Final = 0.7
 LEAST_OTHER: Final = 0.4
 MORE: Final = 0.1
 CLEARLY_MORE: Final = 0.4
 """Shares of a statement's words. Below the first two it is unsupported, below the third weak. A
 sentence must have ``LEAST_ALIKE`` of them before a name or number counts as swapped or an opposite
-counts, and ``LEAST_DENIED`` before its denial does. Another passage must hold ``LEAST_OTHER``, and
+counts, and ``LEAST_DENIED`` before its denial does. One that has ``LEAST_AGAINST`` and perhaps says
+the opposite is not what supports a statement. Another passage must hold ``LEAST_OTHER``, and
 ``MORE`` than the cited one, to be named instead; or ``CLEARLY_MORE``, where nothing else speaks
 against the cited one and it has no ``LEAST_CERTAIN``. Chosen on labelled sentences so that under 5
 in 100 true ones are flagged."""
@@ -105,7 +107,7 @@ def _verdict_on(cited: Sequence[int], found: _Findings) -> tuple[Verdict, str]:
 def _judgement(evidence: Evidence, label: str) -> tuple[Verdict, str]:
     hard, soft = _faults(evidence, label), _doubts(evidence, label)
     if hard:
-        return "unsupported", "; ".join(hard)
+        return "unsupported", "; ".join(dict.fromkeys(hard))
     if soft:
         return "weak", "; ".join(soft)
     return "supported", f"its names, numbers and words are in {label}"
@@ -185,9 +187,16 @@ def _better(cited: Sequence[int], found: _Findings) -> int | None:
     least = max(LEAST_OTHER, most + MORE)
     others = sorted((-found.coverage(n).near, n) for n in found.read if n not in cited)
     for negative, n in others:
-        if -negative >= least and not _faults(found.evidence(n), ""):
+        evidence = found.evidence(n)
+        if -negative >= least and not (_faults(evidence, "") or _is_against(evidence)):
             return n
     return None
+
+
+def _is_against(evidence: Evidence) -> bool:
+    """Whether a passage perhaps says the opposite of a statement: it is not what supports it."""
+    against = evidence.negation or evidence.opposites or any(evidence.turned)
+    return bool(against) and evidence.alike >= LEAST_AGAINST
 
 
 def better_passage(claim: Claim) -> int | None:

@@ -268,9 +268,11 @@ NUMBER_WORDS: Final = {
     "ninety": 90.0, "hundred": 100.0, "thousand": 1000.0, "million": 1e6, "billion": 1e9,
     "dozen": 12.0, "twice": 2.0, "double": 2.0, "doubles": 2.0, "doubled": 2.0, "both": 2.0,
     "pair": 2.0, "half": 0.5, "halves": 0.5, "halve": 0.5, "halved": 0.5, "third": 3.0,
-    "thirds": 3.0, "triple": 3.0, "quarter": 4.0, "tenth": 10.0, "once": 1.0, "single": 1.0,
-    "tens": 10.0, "fifth": 5.0, "sixth": 6.0,
+    "thirds": 3.0, "triple": 3.0, "quarter": 4.0, "quarters": 4.0, "tenth": 10.0, "once": 1.0,
+    "single": 1.0, "tens": 10.0, "fifth": 5.0, "sixth": 6.0,
 }  # fmt: skip
+NOUNS_TOO: Final = frozenset(listed("half halves third thirds quarter quarters fifth sixth tenth"))
+"""Words for numbers that are ordinary words as well: see ``numbers_of``."""
 FREE_NUMBERS: Final = frozenset(
     listed(
         "zero one twice double doubles doubled both pair half halves halve halved triple once "

@@ -6,9 +6,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from ragctl.stages.borders import CODE_SPAN
 from ragctl.stages.claims.vocabulary import (
     COMMON,
     NEGATIONS,
+    NOUNS_TOO,
     NUMBER_WORDS,
     SCALES,
     SYNONYMS,
@@ -21,10 +23,16 @@ _NUMBER: Final = re.compile(
     r"(?<![\w.])\$?(?P<digits>0[xX][\da-fA-F]+|\d+(?:[,_]\d{3})*(?:\.\d+)*)"
     r"(?:[ -]?(?P<scale>thousand|million|billion|trillion|[kKMB](?![\w])))?"
 )
-CODE_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 TOKEN: Final = re.compile(r"--?[A-Za-z][\w-]*|[~./]?\w+(?:(?:->|::|[-./\\:@])+\w+)*(?:\+\+|#)?")
-_PIECE: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
-_CAPITALISED: Final = re.compile(r"[A-Z]\w+(?:[ -][A-Z]\w+){1,4}")
+# The letters of the scripts that have capitals: Latin, Greek, Cyrillic, Armenian.
+_CASED: Final = [chr(n) for n in (*range(0x41, 0x590), *range(0x1E00, 0x2000))]
+_CAPITAL: Final = "".join(c for c in _CASED if c.isalpha() and c.isupper())
+_SMALL: Final = "".join(c for c in _CASED if c.isalpha() and c.islower())
+_PIECE: Final = re.compile(
+    rf"[{_CAPITAL}]+(?![{_SMALL}])|[{_CAPITAL}]?[{_SMALL}]+|[^\W\d_{_CAPITAL}{_SMALL}]+"
+    rf"|\d+"
+)
+_CAPITALISED: Final = re.compile(rf"[{_CAPITAL}]\w+(?:[ -][{_CAPITAL}]\w+){{1,4}}")
 _LINK: Final = re.compile(
     r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|\[([^\]\n]{1,300})\]\[[^\]\n]{0,300}\]"
 )
@@ -33,19 +41,12 @@ _MARKUP: Final = re.compile(
     r"|</?(?:a|abbr|b|br|center|code|details|div|em|figure|h[1-6]|hr|i|img|kbd|li|ol|p|pre|q|s|small"
     r"|span|strong|sub|summary|sup|t[dhr]|table|u|ul)\b[^>\n]{0,200}>"
 )
-_BORDER: Final = re.compile(r"(?<=[.!?])[\"'”’)*_]*\s+(?=[\"'“‘(\[【`*_]*[A-Z0-9`])|(?<=[。！？])")
-_ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|fig|eq|sec|no|dr|mr|mrs|ms|inc|al|st)|\b[A-Z])\.$", re.I
-)
-
-
-_LONGEST_ENDING: Final = 16
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return the shortest stem of a word."""
-    return min(stems(word), key=len, default=word)
+    """Return the shortest stem of a word, of several the first in order."""
+    return min(stems(word), key=lambda found: (len(found), found), default=word)
 
 
 @lru_cache(maxsize=1)
@@ -164,10 +165,33 @@ def numbers_of(text: str) -> dict[str, frozenset[float | str]]:
             if scale:
                 values = {round(value * SCALES[scale], 6)}
         found[match.group().strip()] = frozenset(values)
-    for word in WORD.findall(text.lower()):
-        if word in NUMBER_WORDS:
+    lowered = text.lower()
+    for match in WORD.finditer(lowered):
+        word = match.group()
+        if word in NUMBER_WORDS and (word not in NOUNS_TOO or _counts(lowered, match)):
             found.setdefault(word, frozenset({NUMBER_WORDS[word]}))
     return found
+
+
+def _counts(text: str, match: re.Match[str]) -> bool:
+    """Whether a word that may be a noun is a number: ``a quarter of``, not ``every quarter``."""
+    word, before, after = match.group(), text[: match.start()], text[match.end() :]
+    if word in _ORDINALS:
+        return not _PARTY.match(after)
+    return bool(
+        _COUNTED.search(before + word) or (_OF.match(after) and not _ORDINAL_BEFORE.search(before))
+    )
+
+
+_ORDINALS: Final = frozenset(listed("third fifth sixth tenth"))
+_PARTY: Final = re.compile(r"[\s-]part(?:y|ies)\b|[\s-](?:person|world)\b")
+_COUNTED: Final = re.compile(
+    r"\b(?:one|two|three|four|five|\d+|(?:by|to) a)[\s-]\w+$|\b(?:by|in|into|to) hal(?:f|ves)$"
+)
+_OF: Final = re.compile(r"\s(?:of|the|a|an|as|its|their)\b")
+_ORDINAL_BEFORE: Final = re.compile(
+    r"\b(?:first|second|third|fourth|last|next|other|each|every)\s$"
+)
 
 
 @lru_cache(maxsize=2048)
@@ -188,18 +212,6 @@ def forms_of(text: str) -> frozenset[str]:
     initials = _CAPITALISED.findall(text)
     found.update("".join(re.findall(r"\b\w", run)).casefold() for run in initials)
     return frozenset(found)
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a paragraph; code spans and abbreviations end none."""
-    hidden = CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
-    found, start = [], 0
-    for border in _BORDER.finditer(hidden):
-        ending = hidden[max(start, border.start() - _LONGEST_ENDING) : border.start()]
-        if not _ABBREVIATION.search(ending.rstrip("\"'”’)*_")):
-            found.append(text[start : border.end()].strip())
-            start = border.end()
-    return [piece for piece in (*found, text[start:].strip()) if piece]
 
 
 def plain_text(text: str) -> str:
