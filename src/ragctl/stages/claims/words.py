@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from ragctl.stages.borders import CODE_SPAN
@@ -166,21 +167,24 @@ def numbers_of(text: str) -> dict[str, frozenset[float | str]]:
                 values = {round(value * SCALES[scale], 6)}
         found[match.group().strip()] = frozenset(values)
     lowered = text.lower()
-    for match in WORD.finditer(lowered):
-        word = match.group()
-        if word in NUMBER_WORDS and (word not in NOUNS_TOO or _counts(lowered, match)):
+    for word in WORD.findall(lowered):
+        if word in NUMBER_WORDS and (word not in NOUNS_TOO or _counts(lowered, word)):
             found.setdefault(word, frozenset({NUMBER_WORDS[word]}))
     return found
 
 
-def _counts(text: str, match: re.Match[str]) -> bool:
+def _counts(text: str, word: str) -> bool:
     """Whether a word that may be a noun is a number: ``a quarter of``, not ``every quarter``."""
-    word, before, after = match.group(), text[: match.start()], text[match.end() :]
-    if word in _ORDINALS:
-        return not _PARTY.match(after)
-    return bool(
-        _COUNTED.search(before + word) or (_OF.match(after) and not _ORDINAL_BEFORE.search(before))
-    )
+    parts = re.split(rf"\b{word}\b", text)
+    for before, after in pairwise(parts):
+        if word in _ORDINALS:
+            if not _PARTY.match(after):
+                return True
+        elif _COUNTED.search(before + word) or (
+            _OF.match(after) and not _ORDINAL_BEFORE.search(before)
+        ):
+            return True
+    return False
 
 
 _ORDINALS: Final = frozenset(listed("third fifth sixth tenth"))
