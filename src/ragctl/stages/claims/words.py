@@ -178,11 +178,11 @@ def _counts(text: str, word: str) -> bool:
     parts = re.split(rf"\b{word}\b", text)
     for before, after in pairwise(parts):
         if word in _ORDINALS:
-            if not _PARTY.match(after):
-                return True
-        elif _COUNTED.search(before + word) or (
-            _OF.match(after) and not _ORDINAL_BEFORE.search(before)
-        ):
+            counts = not _PARTY.match(after)
+        else:
+            is_of = _OF.match(after) and not _ORDINAL_BEFORE.search(before)
+            counts = bool(is_of or _COUNTED.search(before + word))
+        if counts:
             return True
     return False
 
