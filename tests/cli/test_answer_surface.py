@@ -90,6 +90,7 @@ def test_verbose_tells_phases_tokens_and_rates_on_stderr_and_changes_nothing_els
             eval_duration=4_000_000_000,
         ),
     )
+    ingested.set(RAGCTL_RETRIEVAL__LEAST_SHARE="0.65")
     quiet = ingested("ask", "How does it refill?")
     told = ingested("ask", "How does it refill?", "-v")
     assert told.out == quiet.out
