@@ -59,6 +59,7 @@ DONE_BEFORE = {
     " --from build": "ragctl ingest --artifacts build",
     " diff build/monday": "ragctl ingest --artifacts build/monday",
     " build/tuesday": "ragctl ingest --artifacts build/tuesday",
+    " from-feedback": 'ragctl ask "What is RCU?"\nragctl feedback last --good',
 }
 # An identifier that a page makes up, and a command that prints one that exists.
 MADE_UP_TRACE = "0199a3c1-2b3f"

@@ -135,7 +135,7 @@ def test_a_malformed_file_is_refused_with_its_line(ragctl: Program, questions: P
     questions.write_text('{"id": "a", "question": "Why?"}\n{"id": "b"}\n')
     done = ragctl("eval", "retrieval", str(questions))
     assert done.code == 2
-    assert f"{questions}:2: question must be a text" in done.err
+    assert f"{questions}:2: question is missing" in done.err
     absent = ragctl("eval", "retrieval", "absent.jsonl")
     assert absent.code == 2
     assert "absent.jsonl" in absent.err
