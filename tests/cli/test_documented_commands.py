@@ -77,6 +77,10 @@ EVIDENCE = "".join(
 
 LAYOUT = {
     "project/evidence.jsonl": EVIDENCE,
+    "project/paraphrases.jsonl": (
+        '{"id": "p1", "original": "What is RCU?", "same": ["What does RCU mean?"], '
+        '"traps": ["Who wrote RCU?"]}\n'
+    ),
     "project/others.jsonl": EVIDENCE,
     "ragctl.toml": '[site]\nroot = "project/website/src/content"\n',
     "handbook/content/release.md": "# Release\n\nThe maintainer approves a release.\n",
