@@ -233,3 +233,24 @@ def test_on_a_narrow_terminal_no_line_of_figures_breaks(ragctl: Program, questio
     assert [line.split()[0] for line in lines[head + 3 : head + 7]] == [
         "answered", "refused", "refused-rightly", "facts"
     ]  # fmt: skip
+
+
+def test_each_route_of_the_settings_answers_on_its_own(
+    ragctl: Program, questions: Path, ollama: OllamaServer, tmp_path: Path
+) -> None:
+    own = tmp_path / "config/ragctl/config.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(
+        f'[[routes]]\nname = "big"\nmodel = "llama3"\nurl = "{ollama.url}"\n'
+        f'[[routes]]\nname = "small"\nmodel = "poor"\nurl = "{ollama.url}"\n'
+    )
+    document = ragctl("eval", "answers", str(questions), "--route", "big,small", "--json").document
+    models = {request.body["model"] for request in ollama.requests_to("/api/chat")}
+    assert models == {"llama3", "poor"}
+    told = json.dumps(document)
+    assert '"big"' in told and '"small"' in told
+    done = ragctl("eval", "answers", str(questions), "--route", "small,absent")
+    assert done.code == 2
+    assert "no route 'absent'" in done.err and "big, small" in done.err
+    both = ragctl("eval", "answers", str(questions), "--route", "big", "--model", "llama3")
+    assert both.code == 2

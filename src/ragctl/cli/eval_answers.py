@@ -22,7 +22,7 @@ from ragctl.cli.progress import Doing
 from ragctl.cli.render import counted
 from ragctl.db.database import Database
 from ragctl.db.evaluations import Outcome
-from ragctl.errors import EXIT_DONE, EXIT_FINDINGS
+from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
 from ragctl.evaluate.answer_runs import (
     MeasuredAnswers,
     answer_outcomes,
@@ -58,6 +58,15 @@ def answers(
             "commas, are compared with the first.",
         ),
     ] = None,
+    route: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--route",
+            metavar="NAMES",
+            help="Routes of the settings, each on its own, by name; several, separated by commas, "
+            "are compared with the first.",
+        ),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -89,9 +98,7 @@ def answers(
     95% interval by the bootstrap. No trace is recorded.
     """
     bounds = parse_bounds(fail_under or (), names=BOUND_NAMES)
-    variants = [
-        _settings(name, site=site, database_url=database_url) for name in _model_names(model)
-    ]
+    variants = _variants(model, route, site=site, database_url=database_url)
     opened = open_questions(file)
     questions = opened.questions()
     asked = questions[:limit]
@@ -130,7 +137,30 @@ def answers(
     raise typer.Exit(EXIT_FINDINGS if measured.broken else EXIT_DONE)
 
 
-def _model_names(given: Sequence[str] | None) -> list[str | None]:
+def _variants(
+    model: Sequence[str] | None,
+    route: Sequence[str] | None,
+    *,
+    site: str | None,
+    database_url: str | None,
+) -> list[Settings]:
+    """Return the settings of each model, of each route alone, or just those in force."""
+    if model and route:
+        raise UsageError("--model and --route exclude each other", hint="Leave one out.")
+    if not route:
+        return [_settings(name, site=site, database_url=database_url) for name in _names(model)]
+    settings = _settings(None, site=site, database_url=database_url)
+    known = {each.name: each for each in settings.routes}
+    for name in _names(route):
+        if name not in known:
+            raise UsageError(
+                f"there is no route {name!r} in the settings",
+                hint=f"Routes: {', '.join(known) or 'none; see the handbook, operate/14-gateway'}.",
+            )
+    return [replace(settings, routes=(known[str(name)],)) for name in _names(route)]
+
+
+def _names(given: Sequence[str] | None) -> list[str | None]:
     names = [name.strip() for each in given or () for name in each.split(",")]
     return list(dict.fromkeys(name for name in names if name)) or [None]
 
