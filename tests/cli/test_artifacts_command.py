@@ -11,6 +11,7 @@ import pytest
 
 from ragctl.artifacts.vectors import read_vectors
 from ragctl.db.connect import connect
+from ragctl.staging.answered import embedding_model_of
 from tests.ollama_server import OllamaServer, Reply
 from tests.program import Program
 
@@ -104,6 +105,7 @@ def test_an_answer_writes_what_it_was_made_from(
     assert answer == done.document
     retrieved = json.loads((build / "retrieved.json").read_text())
     assert [hit["ref"] for hit in retrieved["hits"]] == [hit["ref"] for hit in answer["passages"]]
+    assert embedding_model_of(build) == "ollama/nomic-embed-text"
     assert all(identity["closes"] for identity in _manifest(build)["identities"])
 
 

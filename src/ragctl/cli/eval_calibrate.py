@@ -135,7 +135,7 @@ def _weighed(
                 coverage=wiring.make_coverage(database),
                 k=settings.retrieval.k,
                 batch_size=_BATCH,
-                report=progress.show,
+                report=progress.count,
             )
         )
 

@@ -36,6 +36,7 @@ from ragctl.evaluate.runs import outcomes, retrieval_run
 from ragctl.observe.traces import trace_id
 from ragctl.records import Evaluation, IndexIdentity
 from ragctl.settings import Settings
+from ragctl.wiring.answers import answer_options
 
 _BATCH = 16  # questions embedded at once
 
@@ -171,7 +172,7 @@ def _scored(
     search = wiring.make_search(settings, database, recorded=identity)
     if search.unreached:
         raise ModelUnreachable(search.unreached, hint="Give --mode keyword to do without.")
-    template = wiring.make_template(settings)
+    sent = answer_options(settings, database, embedding_model=identity.embedding.label)
     with QuestionProgress(output, total=len(questions)) as progress:
         return list(
             evaluate_retrieval(
@@ -182,10 +183,10 @@ def _scored(
                 batch_size=_BATCH,
                 prompt_tokens=partial(
                     prompt_tokens,
-                    template=template,
-                    budget_tokens=wiring.prompt_budget(settings),
-                    least_share=settings.retrieval.least_share,
+                    template=sent.template,
+                    budget_tokens=sent.budget_tokens,
+                    least_share=sent.least_share,
                 ),
-                report=progress.show,
+                report=progress.count,
             )
         )

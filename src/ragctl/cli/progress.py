@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Group
 from rich.live import Live
@@ -26,7 +27,7 @@ class Doing:
         self._last_line = time.monotonic()
         self._status = Status(begun, console=output.remarks) if output.is_live else None
 
-    def __enter__(self) -> Doing:
+    def __enter__(self) -> Self:
         if self._status is not None:
             self._status.start()
         return self

@@ -202,7 +202,9 @@ def _retrieve(call: _Call) -> StageRun:
 
 
 def _render(call: _Call) -> StageRun:
-    options_of_answer = answer_options(call.settings)
+    options_of_answer = answer_options(
+        call.settings, embedding_model=answered.embedding_model_of(call.folder)
+    )
     return answered.run_render(
         call.folder,
         template=options_of_answer.template,

@@ -98,6 +98,13 @@ def run_retrieve(
     return run_on_files(folder, "retrieve", parameters, work, force=force)
 
 
+def embedding_model_of(folder: Path) -> str:
+    """Return the model whose vectors found the passages of a folder, empty where none is told."""
+    record = Folder(folder).stages.get("retrieve")
+    told = record.parameters.get("embedding", {}) if record else {}
+    return f"{told.get('provider', '')}/{told.get('model', '')}" if told else ""
+
+
 def run_render(
     folder: Path, *, template: Template, budget_tokens: int, least_share: float, force: bool = False
 ) -> StageRun:

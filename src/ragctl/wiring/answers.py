@@ -19,12 +19,13 @@ def answer_options(
 ) -> AnswerOptions:
     """Return how the settings have a question answered.
 
-    With a database, evidence is weighed by its calibration for the embedding model, and prompts
-    are counted as its servers counted before. The share of the best score below which passages are
-    not sent was measured with calibrated models: for others it holds only where it was set.
+    Evidence is weighed by the calibration for the embedding model, the database's own before the
+    one that ships, and prompts are counted as its servers counted before. The share of the best
+    score below which passages are not sent was measured with calibrated models: for others it
+    holds only where it was set.
     """
     token_ratio = database.traces.token_ratio() if database else 1.0
-    calibration = calibration_of(database, embedding_model) if database else None
+    calibration = calibration_of(database, embedding_model)
     is_known = calibration is not None or settings.origin("retrieval.least_share") != "default"
     return AnswerOptions(
         tracks=tracks,

@@ -99,14 +99,15 @@ def make_catalogue(database: Database, *, tracks: tuple[str, ...] = ()) -> Catal
     )
 
 
-def calibration_of(database: Database, embedding_model: str) -> Calibration | None:
+def calibration_of(database: Database | None, embedding_model: str) -> Calibration | None:
     """Return how evidence becomes a probability for an embedding model, ``None`` if unknown.
 
-    What was stored for the site goes before what ships.
+    What was stored for the site goes before what ships; without a database only that is known.
     """
     from ragctl.stages.evidence import BUILT_IN
 
-    return database.calibrations.of(embedding_model) or BUILT_IN.get(embedding_model)
+    stored = database.calibrations.of(embedding_model) if database else None
+    return stored or BUILT_IN.get(embedding_model)
 
 
 def make_rankings(database: Database) -> Rankings:
