@@ -15,7 +15,8 @@ from ragctl.audit.passages import CLASSES, PageAudit, audit_page
 from ragctl.audit.removals import missing_lines
 from ragctl.files import find, read
 from ragctl.protocols import Chunker
-from ragctl.records import Chunk, PageText
+from ragctl.records.chunks import Chunk
+from ragctl.records.stored import PageText
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.parse import parse

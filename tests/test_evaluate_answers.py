@@ -22,19 +22,18 @@ from ragctl.evaluate.answers import (
     score_answer,
 )
 from ragctl.evaluate.questions import Gold, KnownQuestion, QuestionFile
-from ragctl.records import (
+from ragctl.records.answers import (
     Answer,
     Citation,
     Claim,
-    EmbeddingIdentity,
     Finish,
-    Hit,
-    IndexIdentity,
     Problem,
     Prompt,
     Timings,
     Verdict,
 )
+from ragctl.records.search import Hit
+from ragctl.records.vectors import EmbeddingIdentity, IndexIdentity
 
 PASSAGES = tuple(
     Hit(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ragctl.evaluate.latency import spread, spreads, time_answers
-from ragctl.records import Answer, Prompt, Timings
+from ragctl.records.answers import Answer, Prompt, Timings
 from tests.observe.test_traces import answered
 
 PROMPT = Prompt(text="...", question="?", template="t", passages=())

@@ -9,7 +9,7 @@ import pytest
 from ragctl.evaluate.lint import Finding, lint
 from ragctl.evaluate.questions import question_lines
 from ragctl.evaluate.site import SitePage
-from ragctl.records import Chunk
+from ragctl.records.chunks import Chunk
 
 
 def passage(url: str, section: str | None, body: str, *, under: str = "") -> Chunk:

@@ -15,7 +15,8 @@ from ragctl.evaluate.recall import (
     narrowest,
     recall,
 )
-from ragctl.records import Hit, Query, RecallFigures, WidthRecall
+from ragctl.records.recall import RecallFigures, WidthRecall
+from ragctl.records.search import Hit, Query
 
 
 def _hit(chunk_id: int, score: float) -> Hit:

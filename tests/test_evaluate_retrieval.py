@@ -13,7 +13,8 @@ from ragctl.errors import UsageError
 from ragctl.evaluate.questions import Gold, KnownQuestion, parse_questions, read_questions
 from ragctl.evaluate.retrieval import evaluate_retrieval, figures, prompt_tokens, score
 from ragctl.prompts import shipped
-from ragctl.records import EmbeddingIdentity, Hit, Purpose, Query, Vector
+from ragctl.records.search import Hit, Query
+from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens
 

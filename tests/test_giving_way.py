@@ -9,8 +9,8 @@ from ragctl import wiring
 from ragctl.db.database import Database
 from ragctl.files import find
 from ragctl.indexing import IngestOptions
-from ragctl.pipeline import ingest
-from ragctl.records import EmbeddingIdentity, Purpose, Vector
+from ragctl.pipeline.ingest import ingest
+from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 from ragctl.settings import Settings
 from tests.ollama_server import unit_vector
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from ragctl.errors import ContentError
 from ragctl.files import find, read
 from ragctl.link_check import follow_links, read_page
-from ragctl.records import LinkReport, LinkStyle, StoredLink, UrlStyle
+from ragctl.records.links import LinkReport, LinkStyle, StoredLink
+from ragctl.records.pages import UrlStyle
 from ragctl.stages.parse import parse
 from ragctl.stages.parse.sluggers import SLUGGERS
 

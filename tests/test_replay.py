@@ -12,19 +12,12 @@ import pytest
 from ragctl.answering import with_attempt
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.traces import trace_of, trace_of_failure, without_texts
-from ragctl.pipeline import AnswerOptions, checked
+from ragctl.pipeline.answer import AnswerOptions, checked
 from ragctl.prompts import shipped
-from ragctl.records import (
-    Asked,
-    Citation,
-    CoveredTerm,
-    Draft,
-    Hit,
-    Problem,
-    Prompt,
-    Timings,
-    Trace,
-)
+from ragctl.records.answers import Citation, Draft, Problem, Prompt, Timings
+from ragctl.records.evidence import CoveredTerm
+from ragctl.records.search import Hit
+from ragctl.records.traces import Asked, Trace
 from ragctl.replay.changes import by_verdict, changes_of, sentence_diff
 from ragctl.replay.running import Replayed, replay
 from ragctl.replay.stored import Stage, sent_passages, standings

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.records import Chunk, PassageRank, PassageRanks, StoredChunk
+from ragctl.records.chunks import Chunk
+from ragctl.records.search import PassageRank, PassageRanks
+from ragctl.records.stored import StoredChunk
 from ragctl.why.evidence import Asking, Evidence, OnDisk, Subject
 from ragctl.why.ranks import brought_in, ranked, why_not_found
 

@@ -10,7 +10,9 @@ from random import Random
 from statistics import median
 
 from ragctl.observe.traces import outcome_of, trace_id
-from ragctl.records import Citation, Problem, SignalRow, Span, Timings, Trace, TracedHit
+from ragctl.records.answers import Citation, Problem, Timings
+from ragctl.records.signals import SignalRow
+from ragctl.records.traces import Span, Trace, TracedHit
 
 FIRST = date(2026, 3, 2)  # a Monday
 DAYS = 40

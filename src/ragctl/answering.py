@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ragctl.errors import ModelError
 from ragctl.observe import attributes
-from ragctl.observe.stopwatch import Stopwatch
-from ragctl.protocols import Generator
-from ragctl.records import Attempt, Draft, Hit, Prompt
+from ragctl.records.answers import Attempt, Draft, Prompt
+
+if TYPE_CHECKING:
+    from ragctl.observe.stopwatch import Stopwatch
+    from ragctl.protocols import Generator
+    from ragctl.records.search import Hit
 
 NOTHING_FOUND = Draft(
     text="The passages do not cover this: none was found.",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from operator import mul
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragctl.artifacts.answers import (
     ANSWER_FILE,
@@ -24,7 +24,10 @@ from ragctl.artifacts.pages import PAGES_FILE, read_page_lines
 from ragctl.artifacts.passages import PASSAGES_FILE, read_passages
 from ragctl.artifacts.retrieved import RETRIEVED_FILE, read_retrieved
 from ragctl.artifacts.vectors import VECTORS_FILE, read_vectors
-from ragctl.records import Hit, Vector
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
+    from ragctl.records.vectors import Vector
 
 COSINE_MOVED: Final = 1e-4
 """A vector has changed where its cosine with the other's is below 1 by more than this."""

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ragctl import wiring
 from ragctl.db.connect import redacted, require_suitable, server_facts
@@ -20,9 +20,11 @@ from ragctl.errors import DatabaseError, ModelError, RagctlError
 from ragctl.evaluate.recall import at_width
 from ragctl.evaluate.vector_index import RECALL_COMMAND, advice, index_status
 from ragctl.freshness import changes_since
-from ragctl.indexing import require_same_model
-from ragctl.records import IndexIdentity
-from ragctl.settings import Settings
+from ragctl.index_match import require_same_model
+
+if TYPE_CHECKING:
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 Outcome = Literal["pass", "warn", "fail"]
 LEAST_FREE_BYTES = 1_000_000_000

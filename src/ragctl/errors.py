@@ -33,7 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:  # `--help` loads this module, and making the records takes longer than all else
-    from ragctl.records import Attempt
+    from ragctl.records.answers import Attempt
 
 EXIT_DONE = 0
 EXIT_FINDINGS = 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragctl.errors import ContentError
-from ragctl.records import ROOT_TRACK, LeftOut, SourceFile
+from ragctl.records.pages import ROOT_TRACK, LeftOut, SourceFile
 
 SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 _OTHER_PAGE_SUFFIXES = (".rst", ".adoc", ".asciidoc", ".org", ".ipynb")

@@ -6,10 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragctl.errors import ContentError
 from ragctl.files import find, read
-from ragctl.records import SiteChanges, SourceFile, StoredPage
+from ragctl.records.ingest import SiteChanges
+
+if TYPE_CHECKING:
+    from ragctl.records.pages import SourceFile
+    from ragctl.records.stored import StoredPage
 
 
 def changes_since(

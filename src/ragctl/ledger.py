@@ -6,22 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ragctl.records import (
-    ROOT_TRACK,
-    EmbeddedChunk,
-    IndexIdentity,
-    IngestProgress,
-    IngestSummary,
-    LeftOut,
-    Page,
-    RefusedChunk,
-    RunCounts,
-    SourceFile,
-    StoredPage,
-    TrackSummary,
-)
+from ragctl.records.chunks import EmbeddedChunk, RefusedChunk
+from ragctl.records.ingest import IngestProgress, IngestSummary, RunCounts
+from ragctl.records.pages import ROOT_TRACK, LeftOut, Page, SourceFile
+from ragctl.records.stored import StoredPage, TrackSummary
+
+if TYPE_CHECKING:
+    from ragctl.records.vectors import IndexIdentity
 
 Vectored = EmbeddedChunk | RefusedChunk
 

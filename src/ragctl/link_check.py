@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import get_args
 
 from ragctl.errors import ContentError
-from ragctl.records import DeadLink, LinkFault, LinkReport, LinkStyle, StoredLink, UrlStyle
+from ragctl.records.links import DeadLink, LinkFault, LinkReport, LinkStyle, StoredLink
+from ragctl.records.pages import UrlStyle
 from ragctl.stages.links import is_folder_index, page_link, page_path
 
 _VALUES = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+"

@@ -7,27 +7,18 @@ Built-in parts are named by a word, others as ``package.module:Class``. The cont
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from ragctl.records import (
-    Chunk,
-    ContentState,
-    CoveredTerm,
-    Draft,
-    EmbeddingIdentity,
-    Hit,
-    KeptAnswer,
-    NewAnswer,
-    Page,
-    Permit,
-    Place,
-    Prompt,
-    Purpose,
-    Query,
-    SourceFile,
-    Trace,
-    Vector,
-)
+if TYPE_CHECKING:
+    from ragctl.records.answers import Draft, Prompt
+    from ragctl.records.cached import ContentState, KeptAnswer, NewAnswer
+    from ragctl.records.chunks import Chunk
+    from ragctl.records.evidence import CoveredTerm
+    from ragctl.records.gateway import Permit, Place
+    from ragctl.records.pages import Page, SourceFile
+    from ragctl.records.search import Hit, Query
+    from ragctl.records.traces import Trace
+    from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 
 
 class Slugger(Protocol):

@@ -19,7 +19,9 @@ from ragctl.artifacts.retrieved import Retrieved, read_retrieved, write_retrieve
 from ragctl.artifacts.storage import replacing, write_document
 from ragctl.artifacts.vectors import VECTORS_FILE, read_vectors, writing_vectors
 from ragctl.errors import UsageError
-from ragctl.records import Chunk, Heading, Hit, Page, Removal
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import Heading, Page, Removal
+from ragctl.records.search import Hit
 
 
 def _page(

@@ -17,9 +17,10 @@ from ragctl.artifacts.retrieved import read_retrieved
 from ragctl.artifacts.vectors import read_vectors
 from ragctl.comparing import Change, Comparison, compare
 from ragctl.errors import EmbeddingRefused, IndexMismatch, UsageError
-from ragctl.pipeline import AnswerOptions
+from ragctl.pipeline.answer import AnswerOptions
 from ragctl.prompts import shipped
-from ragctl.records import Answer, Draft, EmbeddingIdentity, Prompt, Purpose, Vector
+from ragctl.records.answers import Answer, Draft, Prompt
+from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.parse import MarkdownParser
 from ragctl.staging.answered import run_check, run_generate, run_render, run_retrieve

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ragctl import wiring
 from ragctl.models.local import LocalEmbedder, local_available, prepare_offline_model
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder
-from ragctl.records import Chunk
+from ragctl.records.chunks import Chunk
 from ragctl.stages.embed import embed, embedded_text
 from tests.bench.figures import Absolute, Measured, Ratio, interleaved, wall_ms
 from tests.bench.pages import cut_handbook, shipped_settings

@@ -9,7 +9,8 @@ import numpy as np
 from ragctl.db.connect import Connection
 from ragctl.db.database import Database
 from ragctl.db.values import to_database
-from ragctl.records import Query, Vector
+from ragctl.records.search import Query
+from ragctl.records.vectors import Vector
 from ragctl.stages.names import names_asked
 from tests.bench.figures import (
     Absolute,

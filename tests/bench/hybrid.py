@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ragctl.db.connect import Connection
 from ragctl.db.database import Database
-from ragctl.records import Query
+from ragctl.records.search import Query
 from ragctl.stages.names import names_asked
 from tests.bench.figures import Absolute, Measured, Ratio, cpu_ms_of, interleaved
 from tests.bench.rows import SHARES, Corpus

@@ -23,8 +23,8 @@ from ragctl.db.connect import Connection, connect, register_vectors
 from ragctl.db.database import Database
 from ragctl.files import find
 from ragctl.indexing import IngestOptions
-from ragctl.pipeline import ingest
-from ragctl.records import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
+from ragctl.pipeline.ingest import ingest
+from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 from tests.bench.figures import Absolute, Measured, Ratio, cpu_ms_of
 from tests.bench.pages import shipped_settings, write_pages
 from tests.bench.rig import Rig, Run

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragctl import wiring
 from ragctl.files import find, read
 from ragctl.protocols import Chunker
-from ragctl.records import Chunk
+from ragctl.records.chunks import Chunk
 from ragctl.settings import Settings
 from tests.bench.rig import HANDBOOK
 

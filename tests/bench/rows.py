@@ -17,7 +17,9 @@ import numpy as np
 
 from ragctl.db.connect import Connection
 from ragctl.db.database import Database
-from ragctl.records import DIMENSIONS, Chunk, EmbeddedChunk, Page, Vector
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.vectors import DIMENSIONS, Vector
 from ragctl.stages.names import names_of
 from tests.bench.rig import HANDBOOK
 

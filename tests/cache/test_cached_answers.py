@@ -16,24 +16,20 @@ from ragctl.cache.answers import CachedAnswers, CachePolicy
 from ragctl.cache.documents import document_of
 from ragctl.cache.embedder import QuestionMemory, RememberingEmbedder
 from ragctl.errors import DatabaseError, ModelUnreachable
-from ragctl.records import (
+from ragctl.records.answers import (
     Answer,
     Attempt,
     Citation,
     Claim,
-    ContentState,
-    EmbeddingIdentity,
-    Evidence,
     Finish,
-    Hit,
-    KeptAnswer,
-    NewAnswer,
     Problem,
     Prompt,
-    Purpose,
     Timings,
-    Vector,
 )
+from ragctl.records.cached import ContentState, KeptAnswer, NewAnswer
+from ragctl.records.evidence import Evidence
+from ragctl.records.search import Hit
+from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 
 QUESTION = "How does it refill?"
 HIT = Hit(

@@ -10,7 +10,7 @@ import pytest
 
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
-from ragctl.records import Calibration
+from ragctl.records.evidence import Calibration
 from tests.ollama_server import OllamaServer, chat
 from tests.program import Program
 

@@ -210,9 +210,9 @@ def test_a_class_named_by_a_checkout_is_not_imported(
     [
         ("gitlab", "unknown rule of anchors 'gitlab' (RAGCTL_SITE__SLUGS)"),
         ("no_such_module:Class", "cannot be imported"),
-        ("ragctl.records:Nothing", "cannot be imported"),
-        ("ragctl.records:DIMENSIONS", "is no class"),
-        ("ragctl.records:Page", "cannot be made"),
+        ("ragctl.records.pages:Nothing", "cannot be imported"),
+        ("ragctl.records.vectors:DIMENSIONS", "is no class"),
+        ("ragctl.records.pages:Page", "cannot be made"),
         ("builtins:dict", "is no slugger"),
     ],
 )

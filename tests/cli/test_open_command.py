@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragctl.cli.opening import file_below, web_link
-from ragctl.records import Citation, LinkStyle
+from ragctl.records.answers import Citation
+from ragctl.records.links import LinkStyle
 from tests.ollama_server import OllamaServer, chat
 from tests.program import Program, run_process
 

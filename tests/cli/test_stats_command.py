@@ -14,7 +14,7 @@ import pytest
 
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
-from ragctl.records import Trace
+from ragctl.records.traces import Trace
 from tests.ollama_server import OllamaServer
 from tests.program import Program, run_process
 from tests.terminal import run_on_terminal

@@ -20,7 +20,10 @@ from ragctl.models.local import LocalEmbedder, local_available
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder, OllamaGenerator
 from ragctl.models.openai import OpenAiClient, OpenAiEmbedder, OpenAiGenerator
 from ragctl.protocols import Chunker, Embedder, Generator
-from ragctl.records import EmbeddedChunk, Hit, Page, Prompt, Query
+from ragctl.records.answers import Prompt
+from ragctl.records.chunks import EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Hit, Query
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.chunk.window import WindowChunker

@@ -11,7 +11,8 @@ import pytest
 from ragctl.db.answer_cache import CacheBounds, StoredAnswers
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
-from ragctl.records import ContentState, EmbeddingIdentity, NewAnswer
+from ragctl.records.cached import ContentState, NewAnswer
+from ragctl.records.vectors import EmbeddingIdentity
 
 Connection = psycopg.Connection[tuple[object, ...]]
 BOUNDS = CacheBounds(days=7, at_most=100)

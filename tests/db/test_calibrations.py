@@ -5,7 +5,8 @@ from __future__ import annotations
 import psycopg
 
 from ragctl.db.database import Database
-from ragctl.records import Calibration, Query
+from ragctl.records.evidence import Calibration
+from ragctl.records.search import Query
 from ragctl.stages.names import names_asked
 from tests.db.test_search import _store, _vector
 

@@ -15,7 +15,7 @@ from ragctl.db.database import Database
 from ragctl.db.evaluations import Outcome
 from ragctl.errors import DatabaseError, DatabaseUnsuitable
 from ragctl.evaluate.runs import changes, what_differs
-from ragctl.records import Evaluation, PastEvaluation
+from ragctl.records.evaluations import Evaluation, PastEvaluation
 
 AT = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 

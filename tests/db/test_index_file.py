@@ -14,7 +14,10 @@ from ragctl.artifacts.index import nearest, write_index
 from ragctl.artifacts.vectors import read_vectors, writing_vectors
 from ragctl.db.database import Database
 from ragctl.files import find, read
-from ragctl.records import Chunk, EmbeddedChunk, Page, Query, Vector
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Query
+from ragctl.records.vectors import Vector
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.parse import parse
 from tests.ollama_server import unit_vector

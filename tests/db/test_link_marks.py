@@ -9,7 +9,9 @@ import pytest
 from psycopg import Connection
 
 from ragctl.db.database import Database
-from ragctl.records import EmbeddedChunk, Query, StoredLink
+from ragctl.records.chunks import EmbeddedChunk
+from ragctl.records.links import StoredLink
+from ragctl.records.search import Query
 from tests.db.test_nearest import _chunk, _page, _vector
 
 SECTIONS = (None, "locks", "locks", "gates", "")

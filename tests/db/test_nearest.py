@@ -14,7 +14,9 @@ from ragctl.db.connect import connect, register_vectors
 from ragctl.db.database import Database
 from ragctl.db.statements import statement
 from ragctl.db.values import to_database
-from ragctl.records import Chunk, EmbeddedChunk, Page, Query
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Query
 
 ROWS = 300
 
@@ -134,7 +136,7 @@ def test_the_plan_scans_exactly_and_joins_texts_for_the_five_alone(
 
 
 def test_the_embedding_cache_gives_back_the_very_numbers(database: Database) -> None:
-    from ragctl.records import EmbeddingIdentity
+    from ragctl.records.vectors import EmbeddingIdentity
 
     def identity(digest: str) -> EmbeddingIdentity:
         return EmbeddingIdentity(

@@ -18,7 +18,9 @@ from ragctl.db.search import COMMON_FROM, COMMON_SHARE, KEYWORD_DEPTH, RARE, VEC
 from ragctl.db.statements import statement
 from ragctl.db.values import to_database
 from ragctl.protocols import Retriever
-from ragctl.records import Chunk, EmbeddedChunk, Hit, Page, Query
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Hit, Query
 from ragctl.stages.names import names_asked, names_of
 
 COMMON = """

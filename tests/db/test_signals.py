@@ -11,7 +11,10 @@ import pytest
 from ragctl.db.connect import connect
 from ragctl.db.database import Database
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import Feedback, Period, Problem, SignalRow, Timings, Trace
+from ragctl.records.answers import Problem, Timings
+from ragctl.records.feedback import Feedback
+from ragctl.records.signals import Period, SignalRow
+from ragctl.records.traces import Trace
 from tests.traffic import DAYS, FIRST, MODEL, rows_of, traffic
 
 Connection = psycopg.Connection[tuple[object, ...]]

@@ -12,7 +12,7 @@ from ragctl.db.connect import Connection, connect, register_vectors
 from ragctl.db.database import Database
 from ragctl.db.search import HybridRetriever, KeywordRetriever, VectorRetriever
 from ragctl.protocols import Retriever
-from ragctl.records import Query
+from ragctl.records.search import Query
 from ragctl.stages.names import names_asked
 from tests.bench.rows import Corpus, load
 

@@ -20,7 +20,10 @@ from ragctl.db.server import EmbeddedServer
 from ragctl.db.traces import UPKEEP_BATCH
 from ragctl.errors import DatabaseError, DatabaseUnreachable, DatabaseUnsuitable, ModelMissing
 from ragctl.observe.traces import trace_id, trace_of, trace_of_failure, without_texts
-from ragctl.records import Chunk, EmbeddedChunk, Page, Query, Trace, TraceFilter
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Query
+from ragctl.records.traces import Trace, TraceFilter
 from tests.observe.test_traces import ASKED, AT, SPANS, answered
 
 Connection = psycopg.Connection[tuple[object, ...]]

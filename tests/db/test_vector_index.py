@@ -30,16 +30,11 @@ from ragctl.evaluate.vector_index import (
     passage_samples,
 )
 from ragctl.protocols import Retriever
-from ragctl.records import (
-    Chunk,
-    EmbeddedChunk,
-    EmbeddingIdentity,
-    IndexIdentity,
-    Page,
-    Query,
-    RecallFigures,
-    WidthRecall,
-)
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.pages import Page
+from ragctl.records.recall import RecallFigures, WidthRecall
+from ragctl.records.search import Query
+from ragctl.records.vectors import EmbeddingIdentity, IndexIdentity
 from ragctl.stages.names import names_asked
 
 ROWS = 3000

@@ -19,7 +19,8 @@ from ragctl.gateway.routes import Route
 from ragctl.models.ollama import OllamaClient, OllamaGenerator
 from ragctl.models.openai import OpenAiClient, OpenAiGenerator
 from ragctl.protocols import Breakers, Generator
-from ragctl.records import Draft, Hit, Prompt
+from ragctl.records.answers import Draft, Prompt
+from ragctl.records.search import Hit
 from ragctl.stages.generate import ExtractiveGenerator
 from ragctl.stages.repetition import RepetitionGuard
 from tests.ollama_server import OllamaServer, Reply, chat, chat_lines

@@ -11,7 +11,8 @@ from ragctl.errors import DatabaseUnreachable, ModelUnreachable
 from ragctl.gateway.giving_way import GivingWay
 from ragctl.gateway.slots import NO_SLOT, QueuedGenerator
 from ragctl.protocols import Generator
-from ragctl.records import Draft, Place, Prompt
+from ragctl.records.answers import Draft, Prompt
+from ragctl.records.gateway import Place
 from ragctl.stages.generate import ExtractiveGenerator
 from tests.gateway.test_gateway_generator import PROMPT
 

@@ -23,7 +23,7 @@ from ragctl.models.local import (
     local_available,
     prepare_offline_model,
 )
-from ragctl.records import Vector
+from ragctl.records.vectors import Vector
 
 available = local_available()
 needs_model = pytest.mark.skipif(not available.usable, reason=available.reason)

@@ -10,7 +10,7 @@ import pytest
 
 from ragctl.errors import ModelError, ModelMissing, ModelReplyError, ModelUnreachable
 from ragctl.models.ollama import OllamaClient, OllamaGenerator
-from ragctl.records import Draft, Prompt
+from ragctl.records.answers import Draft, Prompt
 from ragctl.stages.repetition import RepetitionGuard
 from tests.ollama_server import OllamaServer, Reply, chat, chat_lines
 

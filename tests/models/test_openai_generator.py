@@ -9,7 +9,7 @@ import pytest
 
 from ragctl.errors import ModelError, ModelMissing, ModelReplyError, ModelUnreachable
 from ragctl.models.openai import OpenAiClient, OpenAiGenerator
-from ragctl.records import Draft, Prompt
+from ragctl.records.answers import Draft, Prompt
 from ragctl.stages.repetition import RepetitionGuard
 from tests.ollama_server import OllamaServer, Reply
 from tests.openai_replies import CHAT, completion, delta, event, events

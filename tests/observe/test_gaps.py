@@ -8,7 +8,7 @@ import pytest
 
 from ragctl.observe.cost import Price, costs_by_model, costs_by_route, together, what_if
 from ragctl.observe.gaps import find_gaps, stems_of
-from ragctl.records import RouteUsage, UncoveredQuestion
+from ragctl.records.signals import RouteUsage, UncoveredQuestion
 
 WEIGHTS = {
     **dict.fromkeys(("sourdough", "bread", "yeast", "starter", "terraform", "modul"), 8.0),

@@ -17,7 +17,7 @@ import pytest
 from ragctl.errors import ModelUnreachable
 from ragctl.observe.otlp import otlp_document
 from ragctl.observe.traces import trace_id, trace_of, trace_of_failure
-from ragctl.records import Span, Trace
+from ragctl.records.traces import Span, Trace
 from tests.observe.test_traces import ASKED, AT, SPANS, answered
 
 ID = trace_id(AT, b"\x07" * 10)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ragctl.errors import ModelUnreachable
 from ragctl.observe.retention import Retention, is_sampled
 from ragctl.observe.traces import trace_of, trace_of_failure
-from ragctl.records import Problem
+from ragctl.records.answers import Problem
 from tests.observe.test_traces import ASKED, answered
 
 ORDINARY = trace_of("x", ASKED, replace(answered(), problems=()), ())

@@ -14,7 +14,7 @@ from ragctl.observe.drift import Drift, drift_of
 from ragctl.observe.periods import before, days_of, period_since
 from ragctl.observe.signals import SIGNALS, Standing, standings
 from ragctl.observe.sparks import sparkline
-from ragctl.records import BelowBound, Period, SignalRow
+from ragctl.records.signals import BelowBound, Period, SignalRow
 from tests.traffic import DAYS, FIRST, Calendar, Mood, calm, rows_of, traffic
 
 END = FIRST + timedelta(days=DAYS)

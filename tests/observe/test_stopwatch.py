@@ -9,7 +9,7 @@ from ragctl.observe.redaction import redacted
 from ragctl.observe.stopwatch import Stopwatch
 from ragctl.observe.traces import trace_of
 from ragctl.observe.tree import rooted, walked
-from ragctl.records import Span
+from ragctl.records.traces import Span
 from tests.observe.test_traces import ASKED, SPANS, answered
 
 

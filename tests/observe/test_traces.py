@@ -13,18 +13,9 @@ from ragctl.errors import DatabaseError, ModelUnreachable
 from ragctl.observe.recorder import Recorder
 from ragctl.observe.retention import Retention
 from ragctl.observe.traces import outcome_of, trace_id, trace_of, trace_of_failure, without_texts
-from ragctl.records import (
-    Answer,
-    Asked,
-    Attempt,
-    Citation,
-    Hit,
-    Problem,
-    Prompt,
-    Span,
-    Timings,
-    Trace,
-)
+from ragctl.records.answers import Answer, Attempt, Citation, Problem, Prompt, Timings
+from ragctl.records.search import Hit
+from ragctl.records.traces import Asked, Span, Trace
 
 AT = datetime(2026, 3, 4, 5, 6, 7, 891000, tzinfo=UTC)
 ASKED = Asked(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragctl.records import Hit
+from ragctl.records.search import Hit
 from ragctl.stages.about import LEAST_SHARE, SECOND_COUNTS, PageAbout, pages_about
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ragctl.records import StoredLink, StoredPage
+from ragctl.records.links import StoredLink
+from ragctl.records.stored import StoredPage
 from ragctl.stages.catalogue import Catalogue, CatalogueAnswer, headings_of, recognise
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.records import StoredPage
+from ragctl.records.stored import StoredPage
 from ragctl.stages.catalogue import Catalogue, catalogue_passage
 from ragctl.stages.catalogue.passage import LONGEST_TOKENS
 from ragctl.stages.tokens import estimated_tokens

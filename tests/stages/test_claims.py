@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from ragctl.files import find, read
-from ragctl.records import Chunk, Citation, Claim, Draft, Hit, Page, Prompt
+from ragctl.records.answers import Citation, Claim, Draft, Prompt
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import Page
+from ragctl.records.search import Hit
 from ragctl.stages.check import find_problems, with_support
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.claims import better_passage, check_claims, is_unfounded, statements_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.records import Claim, Draft, Prompt
+from ragctl.records.answers import Claim, Draft, Prompt
 from ragctl.stages.check import find_problems
 from ragctl.stages.claims import check_claims, is_unfounded, statements_of
 from ragctl.stages.claims.words import numbers_of, stem, words_of

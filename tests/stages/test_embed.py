@@ -13,14 +13,8 @@ from pathlib import Path
 import pytest
 
 from ragctl.errors import EmbeddingRefused, ModelReplyError, ModelUnreachable
-from ragctl.records import (
-    Chunk,
-    EmbeddedChunk,
-    EmbeddingIdentity,
-    Purpose,
-    RefusedChunk,
-    Vector,
-)
+from ragctl.records.chunks import Chunk, EmbeddedChunk, RefusedChunk
+from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 from ragctl.stages.embed import EmbeddedBatch, content_hash, embed, embedded_text
 
 

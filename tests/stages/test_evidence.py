@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from ragctl.records import Calibration, CoveredTerm, Evidence, Hit
+from ragctl.records.evidence import Calibration, CoveredTerm, Evidence
+from ragctl.records.search import Hit
 from ragctl.stages.evidence import calibrate, evidence_of, judged, probability_of
 
 CALIBRATION = Calibration(embedding_model="m", bias=-3.0, cosine=4.0, match=4.0)

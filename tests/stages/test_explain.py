@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.records import Hit, TermShare
+from ragctl.records.evidence import TermShare
+from ragctl.records.search import Hit
 from ragctl.stages.explain import explain
 
 

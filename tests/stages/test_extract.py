@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragctl.records import Hit
+from ragctl.records.search import Hit
 from ragctl.stages.citations import without_code
 from ragctl.stages.claims import check_claims
 from ragctl.stages.extract import extract

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ragctl.errors import SettingsError
 from ragctl.protocols import Chunker
-from ragctl.records import Page, SourceFile
+from ragctl.records.pages import Page, SourceFile
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.parse import parse
 

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from ragctl.errors import ModelReplyError
-from ragctl.records import Hit, Prompt
+from ragctl.records.answers import Prompt
+from ragctl.records.search import Hit
 from ragctl.stages.extract import extract
 from ragctl.stages.generate import ExtractiveGenerator
 

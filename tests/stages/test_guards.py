@@ -8,7 +8,8 @@ import json
 import pytest
 
 from ragctl.prompts import shipped
-from ragctl.records import Hit, Prompt
+from ragctl.records.answers import Prompt
+from ragctl.records.search import Hit
 from ragctl.stages.guards.answers import guard_problems
 from ragctl.stages.guards.hosts import canonical, foreign_hosts, hosts_in
 from ragctl.stages.guards.instructions import instructions_in, quoted

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.records import LinkStyle, UrlStyle
+from ragctl.records.links import LinkStyle
+from ragctl.records.pages import UrlStyle
 from ragctl.stages.links import is_folder_index, link_to, page_link
 
 

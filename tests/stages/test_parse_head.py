@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragctl.records import Page, SourceFile
+from ragctl.records.pages import Page, SourceFile
 from ragctl.stages.parse import parse
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragctl.files import find
-from ragctl.records import Page, SourceFile
+from ragctl.records.pages import Page, SourceFile
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.links import page_link
 from ragctl.stages.parse import MarkdownParser

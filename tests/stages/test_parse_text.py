@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragctl.records import Page, SourceFile
+from ragctl.records.pages import Page, SourceFile
 from ragctl.stages.parse import parse
 
 

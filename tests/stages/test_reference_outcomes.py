@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragctl.records import Claim, Draft, Hit, Problem, Prompt
+from ragctl.records.answers import Claim, Draft, Problem, Prompt
+from ragctl.records.search import Hit
 from ragctl.stages.check import find_problems
 from ragctl.stages.claims import check_claims, is_unfounded
 from ragctl.stages.refusals import is_refusal

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from ragctl.prompts import shipped
-from ragctl.records import Draft, Finish, Hit, LinkStyle, Prompt
+from ragctl.records.answers import Draft, Finish, Prompt
+from ragctl.records.links import LinkStyle
+from ragctl.records.search import Hit
 from ragctl.stages.check import cite, find_problems
 from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragctl.prompts import shipped
-from ragctl.records import Hit
+from ragctl.records.search import Hit
 from ragctl.stages.render import render
 from ragctl.stages.select import worth_sending
 

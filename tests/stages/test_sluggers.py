@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragctl.protocols import Slugger, SourceSlugger
-from ragctl.records import SourceFile
+from ragctl.records.pages import SourceFile
 from ragctl.stages.parse import parse
 from ragctl.stages.parse.sluggers import SLUGGERS, DocusaurusSlugger
 

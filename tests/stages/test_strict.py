@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragctl.records import Answer, Claim, Hit, LinkStyle, Prompt, Timings
+from ragctl.records.answers import Answer, Claim, Prompt, Timings
+from ragctl.records.links import LinkStyle
+from ragctl.records.search import Hit
 from ragctl.stages.claims import check_claims, statements_of
 from ragctl.stages.strict import NOTHING_HOLDS, as_shown, is_doubtful, strictly, without_doubtful
 

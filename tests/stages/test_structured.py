@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from ragctl.errors import SettingsError
 from ragctl.files import find, read
 from ragctl.protocols import Chunker
-from ragctl.records import Chunk, Heading, Page, SourceFile
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import Heading, Page, SourceFile
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.chunk.tokens import estimated_tokens, fitting_end
 from ragctl.stages.embed import embedded_text

@@ -9,7 +9,7 @@ import pytest
 
 from ragctl.errors import SettingsError
 from ragctl.prompts import LONGEST_FILE_BYTES, SHIPPED, read_template, shipped
-from ragctl.records import Hit
+from ragctl.records.search import Hit
 from ragctl.stages.render import render
 from ragctl.stages.template import Template, template_of
 

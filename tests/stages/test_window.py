@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragctl.errors import SettingsError
 from ragctl.protocols import Chunker
-from ragctl.records import Page
+from ragctl.records.pages import Page
 from ragctl.stages.chunk.tokens import token_spans
 from ragctl.stages.chunk.window import WindowChunker
 from tests.stages.test_structured import page_of

@@ -18,7 +18,7 @@ from ragctl.artifacts.storage import (
     write_document,
 )
 from ragctl.errors import UsageError
-from ragctl.records import Draft
+from ragctl.records.answers import Draft
 
 PROMPT_FILE = "prompt.txt"
 DRAFT_FILE = "draft.json"

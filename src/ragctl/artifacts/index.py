@@ -27,7 +27,7 @@ from ragctl.artifacts.vectors import (
     to_bytes,
 )
 from ragctl.errors import UsageError
-from ragctl.records import Vector
+from ragctl.records.vectors import Vector
 
 INDEX_FILE = "index.npz"
 MADE_BY = "ragctl stage index --from DIR"

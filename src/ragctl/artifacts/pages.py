@@ -19,7 +19,7 @@ from ragctl.artifacts.storage import (
     write_bytes,
 )
 from ragctl.errors import UsageError
-from ragctl.records import Page
+from ragctl.records.pages import Page
 
 PAGES_FILE = "parse.jsonl"
 TEXT_FOLDER = "text"

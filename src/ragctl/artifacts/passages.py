@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragctl.artifacts.storage import encoded_line, read_lines, record_of, replacing
 from ragctl.errors import UsageError
-from ragctl.records import Chunk
+from ragctl.records.chunks import Chunk
 
 PASSAGES_FILE = "chunks.jsonl"
 MADE_BY = "ragctl stage chunk --from DIR"

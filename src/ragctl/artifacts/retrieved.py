@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ragctl.artifacts.storage import read_document, record_of, write_document
 from ragctl.artifacts.vectors import to_bytes
-from ragctl.records import Hit, Vector
+from ragctl.records.search import Hit
+from ragctl.records.vectors import Vector
 
 RETRIEVED_FILE = "retrieved.json"
 MADE_BY = "ragctl stage retrieve --from DIR --question QUESTION"

@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 
 from ragctl.artifacts.storage import read_texts, reading, replacing, write_texts
 from ragctl.errors import UsageError
-from ragctl.records import Vector
+from ragctl.records.vectors import Vector
 
 VECTORS_FILE = "vectors.npy"
 IDS_FILE = "vector_ids.json"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from ragctl.audit.layout import (
     HeadingMark,
@@ -22,7 +23,10 @@ from ragctl.audit.layout import (
     without_lead,
 )
 from ragctl.audit.removals import missing_lines, source_lines_of
-from ragctl.records import Chunk, PageText
+
+if TYPE_CHECKING:
+    from ragctl.records.chunks import Chunk
+    from ragctl.records.stored import PageText
 
 LONGEST = 1.25
 """How many times the size of the settings a passage may be long: a heading or an introduction

@@ -5,13 +5,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ragctl.cache.documents import answer_of, document_of, ends_with_any_change, may_be_kept
 from ragctl.cache.keys import hash_of, normalised
 from ragctl.errors import DatabaseError, DatabaseUnsuitable, ModelError, RagctlError
-from ragctl.protocols import AnswerCache
-from ragctl.records import Answer, ContentState, KeptAnswer, NewAnswer, Vector
+from ragctl.records.cached import ContentState, KeptAnswer, NewAnswer
+
+if TYPE_CHECKING:
+    from ragctl.protocols import AnswerCache
+    from ragctl.records.answers import Answer
+    from ragctl.records.vectors import Vector
 
 CANDIDATES: Final = 5
 SERVED: Final = "answers served"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ragctl.records import Answer, Attempt, KeptAnswer, Timings
+from ragctl.records.answers import Answer, Attempt, Timings
+
+if TYPE_CHECKING:
+    from ragctl.records.cached import KeptAnswer
 
 CACHE_ROUTE: Final = "cache"
 _OF_ONE_CALL: Final = ("cached", "cached_at", "cached_seconds", "cached_question", "trace_id")

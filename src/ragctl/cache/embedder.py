@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ragctl.cache.keys import hash_of
 from ragctl.errors import DatabaseError
-from ragctl.protocols import Embedder, QuestionVectors
-from ragctl.records import EmbeddingIdentity, Purpose, Vector
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Embedder, QuestionVectors
+    from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 
 
 class QuestionMemory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -13,11 +14,14 @@ from ragctl.cli.question import usable_question
 from ragctl.cli.render import counted, source_uri
 from ragctl.cli.sources import require_known_tracks
 from ragctl.errors import ContentError
-from ragctl.pipeline import find_passages, keyword_only
-from ragctl.records import LinkStyle, Problem
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import find_passages, keyword_only
 from ragctl.stages.about import PASSAGES, PageAbout, SectionAbout, pages_about
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Problem
+    from ragctl.records.links import LinkStyle
+    from ragctl.settings import Settings
 
 PAGES_SHOWN = 10
 SECTIONS_SHOWN = 5

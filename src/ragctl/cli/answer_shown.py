@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragctl.cli.answering import Answering
 from ragctl.cli.documents import answer_document
-from ragctl.cli.output import Output
 from ragctl.cli.render import show_passage, show_passages
 from ragctl.cli.render_sources import show_nearest, show_sources_of
-from ragctl.records import Answer, LinkStyle
+
+if TYPE_CHECKING:
+    from ragctl.cli.answering import Answering
+    from ragctl.cli.output import Output
+    from ragctl.records.answers import Answer
+    from ragctl.records.links import LinkStyle
 
 
 def show_answer(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from rich.table import Table
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, new_table
-from ragctl.records import Answer, Evidence, LinkStyle, Prompt
 from ragctl.stages.strict import as_shown
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragctl.records.answers import Answer, Prompt
+    from ragctl.records.evidence import Evidence
+    from ragctl.records.links import LinkStyle
 
 
 class AnswerWriter(Protocol):

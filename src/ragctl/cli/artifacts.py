@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragctl import wiring
 from ragctl.cli.documents import answer_document
-from ragctl.cli.output import Output
-from ragctl.db.database import Database
-from ragctl.pipeline import AnswerOptions
-from ragctl.protocols import Generator, Retriever
-from ragctl.records import Answer, EmbeddingIdentity
-from ragctl.settings import Settings
 
 if TYPE_CHECKING:  # loaded where artifacts are wanted: most calls of ask and ingest write none
+    from ragctl.cli.output import Output
+    from ragctl.db.database import Database
+    from ragctl.pipeline.answer import AnswerOptions
+    from ragctl.protocols import Generator, Retriever
+    from ragctl.records.answers import Answer
+    from ragctl.records.vectors import EmbeddingIdentity
+    from ragctl.settings import Settings
     from ragctl.staging.export import AnswerArtifacts
     from ragctl.staging.reading import Content
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,12 +22,14 @@ from ragctl.cli.replay import (
     replay_and_show,
     require_replay_options,
 )
-from ragctl.db.database import Database
 from ragctl.errors import UsageError
-from ragctl.pipeline import AnswerOptions
-from ragctl.records import Trace
-from ragctl.settings import Settings
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.pipeline.answer import AnswerOptions
+    from ragctl.records.traces import Trace
+    from ragctl.settings import Settings
 
 app = options.command_app("Answer a question from the site, with citations.")
 

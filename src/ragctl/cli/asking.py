@@ -9,15 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragctl import wiring
 from ragctl.cli.answer_shown import show_answer, show_listed
 from ragctl.cli.answering import Answering
 from ragctl.cli.artifacts import beside, whole_answer_document
 from ragctl.cli.caching import say_close, say_kept, say_uncached, vector_of
-from ragctl.cli.output import Output
 from ragctl.cli.sources import known_pages, require_known_tracks
-from ragctl.db.database import Database
 from ragctl.errors import (
     EXIT_DONE,
     EXIT_INCOMPLETE,
@@ -30,14 +29,20 @@ from ragctl.freshness import changes_since
 from ragctl.gateway.generator import NO_ROUTE
 from ragctl.gateway.slots import NO_SLOT
 from ragctl.observe.recorder import Recorder
-from ragctl.pipeline import answer, keyword_only, look_up
-from ragctl.protocols import Generator
-from ragctl.records import Answer, Asked, IndexIdentity
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import answer, keyword_only, look_up
+from ragctl.records.traces import Asked
 from ragctl.stages.catalogue import catalogue_passage
 from ragctl.stages.strict import strictly
 from ragctl.wiring.answers import answer_options
 from ragctl.wiring.caching import CacheUse, Caching, make_caching
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
+    from ragctl.db.database import Database
+    from ragctl.protocols import Generator
+    from ragctl.records.answers import Answer
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 _FAILED = (NO_ROUTE, NO_SLOT)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -20,10 +20,12 @@ from ragctl.cli.completion import complete_tracks
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.cli.sources import require_known_tracks
-from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS
-from ragctl.records import StoredPage
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.stored import StoredPage
+    from ragctl.settings import Settings
 
 app = options.command_app("Check that what is stored is what it should be.", is_group=False)
 

@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, new_table
-from ragctl.db.database import Database
 from ragctl.errors import ContentError, ModelError
 from ragctl.files import find, read
 from ragctl.ledger import is_empty
-from ragctl.records import LedgerLine, Query, SourceFile
-from ragctl.settings import Settings
+from ragctl.records.search import Query
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.pages import SourceFile
+    from ragctl.records.stored import LedgerLine
+    from ragctl.settings import Settings
 
 State = Literal["ok", "landing", "empty", "no text", "no passages", "refused", "gone"]
 TITLES_AT_ONCE = 32

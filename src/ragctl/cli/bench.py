@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,18 +16,21 @@ from ragctl.cli.bench_shown import Bench, Questions, bench_document, show_bench
 from ragctl.cli.eval_store import require_index, site_pages
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Doing
-from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, ContentError, DatabaseError
 from ragctl.evaluate.drafts import draft_questions
 from ragctl.evaluate.latency import Ask, Timed, time_answers
 from ragctl.evaluate.questions import read_questions
 from ragctl.gateway.trial import TINY_PROMPT
 from ragctl.observe.stopwatch import Stopwatch
-from ragctl.pipeline import answer
-from ragctl.protocols import Embedder, Generator
-from ragctl.records import Answer, IndexIdentity, Prompt
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import answer
+from ragctl.records.answers import Answer, Prompt
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.protocols import Embedder, Generator
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 TRACED_QUESTIONS = 10
 DRAFTED_QUESTIONS = 5

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -19,10 +19,13 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.errors import ModelUnreachable, UsageError
 from ragctl.evaluate.close_questions import CacheFigures, cache_figures, read_groups
-from ragctl.records import CacheCounter, CacheStatus, Vector
-from ragctl.settings import Settings
 from ragctl.stages.same_question import differences
 from ragctl.wiring.caching import stored_answers, stored_vectors
+
+if TYPE_CHECKING:
+    from ragctl.records.cached import CacheCounter, CacheStatus
+    from ragctl.records.vectors import Vector
+    from ragctl.settings import Settings
 
 _BATCH = 32  # questions embedded at once
 

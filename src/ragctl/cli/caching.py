@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from ragctl.cli.answering import Answering
-from ragctl.cli.output import Output
+from typing import TYPE_CHECKING
+
 from ragctl.errors import DatabaseError, DatabaseUnsuitable, UsageError
-from ragctl.pipeline import embedded
-from ragctl.records import Answer, KeptAnswer, Vector
-from ragctl.wiring import Search
-from ragctl.wiring.caching import CacheUse
+from ragctl.pipeline.answer import embedded
+
+if TYPE_CHECKING:
+    from ragctl.cli.answering import Answering
+    from ragctl.cli.output import Output
+    from ragctl.records.answers import Answer
+    from ragctl.records.cached import KeptAnswer
+    from ragctl.records.vectors import Vector
+    from ragctl.wiring import Search
+    from ragctl.wiring.caching import CacheUse
 
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 

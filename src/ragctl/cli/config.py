@@ -6,7 +6,7 @@ import os
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tomlkit
 import typer
@@ -19,9 +19,11 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.db.connect import redacted
 from ragctl.errors import SettingsError, UsageError
-from ragctl.route_settings import RouteSettings
 from ragctl.settings import KnownSetting, Settings, SettingsFile, find_setting, known_settings, read
 from ragctl.site_guess import SiteGuess, guess_site
+
+if TYPE_CHECKING:
+    from ragctl.route_settings import RouteSettings
 
 app = options.command_app("Show, change and begin the settings.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,9 @@ from ragctl.cli.output import Output
 from ragctl.db.connect import redacted
 from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.settings import Settings
 
 app = options.command_app(
     "Start, stop, look at, back up and migrate the database.",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.documents import Document
 from ragctl.cli.links import check_links, links_document, show_link_report
 from ragctl.cli.output import Output, harmless
 from ragctl.doctor import Check, examine
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS
+
+if TYPE_CHECKING:
+    from ragctl.cli.documents import Document
 
 MARKS = {"pass": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 

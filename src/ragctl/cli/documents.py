@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.records import Answer, Evidence, Hit, IngestSummary, LinkStyle, StoredPage
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Answer
+    from ragctl.records.evidence import Evidence
+    from ragctl.records.ingest import IngestSummary
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.search import Hit
+    from ragctl.records.stored import StoredPage
 
 Document = dict[str, object]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,6 @@ from ragctl.cli.eval_tables import show_broken
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Doing
 from ragctl.cli.render import counted
-from ragctl.db.database import Database
-from ragctl.db.evaluations import Outcome
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
 from ragctl.evaluate.answer_runs import (
     MeasuredAnswers,
@@ -34,12 +32,18 @@ from ragctl.evaluate.bounds import broken_bounds, parse_bounds
 from ragctl.evaluate.questions import KnownQuestion, QuestionFile, open_questions
 from ragctl.observe.stopwatch import Stopwatch
 from ragctl.observe.traces import trace_id
-from ragctl.pipeline import answer, keyword_only, look_up
-from ragctl.protocols import Generator
-from ragctl.records import Answer, Evaluation, IndexIdentity
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import answer, keyword_only, look_up
 from ragctl.stages.catalogue import catalogue_passage
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.evaluations import Outcome
+    from ragctl.protocols import Generator
+    from ragctl.records.answers import Answer
+    from ragctl.records.evaluations import Evaluation
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 
 def answers(

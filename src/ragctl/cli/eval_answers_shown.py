@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from ragctl.cli.documents import Document
 from ragctl.cli.eval_documents import (
     bootstrap_document,
     comparison_document,
@@ -18,7 +17,6 @@ from ragctl.cli.eval_documents import (
 from ragctl.cli.eval_tables import between, show_comparison
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, new_table
-from ragctl.evaluate.answer_runs import MeasuredAnswers
 from ragctl.evaluate.answers import (
     MEANS,
     AnswerFigures,
@@ -28,6 +26,10 @@ from ragctl.evaluate.answers import (
 )
 from ragctl.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, intervals
 from ragctl.evaluate.retrieval import by_kind
+
+if TYPE_CHECKING:
+    from ragctl.cli.documents import Document
+    from ragctl.evaluate.answer_runs import MeasuredAnswers
 
 BOUND_NAMES: Final = {
     "answered": "answered",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -16,14 +16,17 @@ from ragctl.cli.eval_progress import QuestionProgress
 from ragctl.cli.eval_store import require_index
 from ragctl.cli.output import Output
 from ragctl.cli.render import new_table
-from ragctl.db.database import Database
 from ragctl.errors import ModelUnreachable, UsageError
 from ragctl.evaluate.calibration import FOLDS, Told, told, told_across, weigh_questions
 from ragctl.evaluate.questions import KnownQuestion, open_questions
-from ragctl.records import Calibration, Evidence, IndexIdentity
-from ragctl.settings import Settings
 from ragctl.stages.catalogue import recognise
 from ragctl.stages.evidence import LEAST_QUESTIONS, calibrate
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.evidence import Calibration, Evidence
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 _BATCH = 16  # questions embedded at once
 

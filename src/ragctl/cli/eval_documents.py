@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.cli.documents import Document
 from ragctl.evaluate.bootstrap import LEVEL, RESAMPLES, SEED, Interval, Values, intervals
-from ragctl.evaluate.comparison import Comparison, Decided, Measured
-from ragctl.evaluate.lint import Finding
 from ragctl.evaluate.retrieval import (
     SHARES,
     Figures,
@@ -17,8 +15,13 @@ from ragctl.evaluate.retrieval import (
     values,
 )
 from ragctl.evaluate.runs import changes, what_differs
-from ragctl.records import Evaluation, PastEvaluation
 from ragctl.stages.tokens import TOKEN_COUNTER
+
+if TYPE_CHECKING:
+    from ragctl.cli.documents import Document
+    from ragctl.evaluate.comparison import Comparison, Decided, Measured
+    from ragctl.evaluate.lint import Finding
+    from ragctl.records.evaluations import Evaluation, PastEvaluation
 
 
 def retrieval_document(measured: Measured) -> Document:

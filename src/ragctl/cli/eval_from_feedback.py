@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,9 @@ from ragctl.cli import options
 from ragctl.cli.output import Output
 from ragctl.cli.render import counted
 from ragctl.errors import ContentError, UsageError
-from ragctl.records import Feedback
+
+if TYPE_CHECKING:
+    from ragctl.records.feedback import Feedback
 
 _MOST = 100_000
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ragctl import wiring
@@ -19,7 +18,11 @@ from ragctl.cli.eval_tables import figure_names
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.evaluate.runs import TOKENS, changes, what_differs
-from ragctl.records import PastEvaluation
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragctl.records.evaluations import PastEvaluation
 
 _SAME = {False: 0.005, True: 0.5}  # what is shown as no change: of a share, of a count
 

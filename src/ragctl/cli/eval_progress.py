@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ragctl.cli.output import Output
+from typing import TYPE_CHECKING
+
 from ragctl.cli.progress import Doing
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
 
 
 class QuestionProgress(Doing):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -20,8 +20,6 @@ from ragctl.cli.eval_progress import QuestionProgress
 from ragctl.cli.eval_store import require_index, store_runs
 from ragctl.cli.eval_tables import show_broken, show_retrieval
 from ragctl.cli.output import Output
-from ragctl.db.database import Database
-from ragctl.db.evaluations import Outcome
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelUnreachable
 from ragctl.evaluate.bounds import broken_bounds, parse_bounds
 from ragctl.evaluate.comparison import Measured, compare_searches
@@ -34,9 +32,14 @@ from ragctl.evaluate.retrieval import (
 )
 from ragctl.evaluate.runs import outcomes, retrieval_run
 from ragctl.observe.traces import trace_id
-from ragctl.records import Evaluation, IndexIdentity
-from ragctl.settings import Settings
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.evaluations import Outcome
+    from ragctl.records.evaluations import Evaluation
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 _BATCH = 16  # questions embedded at once
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.cli.output import Output
-from ragctl.db.database import Database
-from ragctl.db.evaluations import Outcome
 from ragctl.errors import ContentError, DatabaseError, DatabaseUnsuitable
 from ragctl.evaluate.site import SitePage
-from ragctl.records import Evaluation, IndexIdentity, StoredPage
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
+    from ragctl.db.database import Database
+    from ragctl.db.evaluations import Outcome
+    from ragctl.records.evaluations import Evaluation
+    from ragctl.records.stored import StoredPage
+    from ragctl.records.vectors import IndexIdentity
 
 
 def require_index(database: Database) -> tuple[IndexIdentity, int]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, intervals
-from ragctl.evaluate.bounds import Broken
-from ragctl.evaluate.comparison import Comparison, Decided, Measured
 from ragctl.evaluate.retrieval import (
     SHARES,
     Figures,
@@ -22,6 +20,12 @@ from ragctl.evaluate.retrieval import (
     values,
 )
 from ragctl.stages.tokens import TOKEN_COUNTER
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragctl.evaluate.bounds import Broken
+    from ragctl.evaluate.comparison import Comparison, Decided, Measured
 
 IDS_SHOWN = 8
 _LABEL_WIDTH = 12

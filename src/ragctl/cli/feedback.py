@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -14,10 +14,13 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
-from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.signals import share
-from ragctl.records import Feedback, Trace
+from ragctl.records.feedback import Feedback
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.traces import Trace
 
 _SHORT_ID = 13  # the milliseconds of a UUIDv7
 

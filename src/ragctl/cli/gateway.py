@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -20,9 +20,11 @@ from ragctl.errors import (
     DatabaseError,
     UsageError,
 )
-from ragctl.gateway.trial import Trial
-from ragctl.records import BreakerState
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.gateway.trial import Trial
+    from ragctl.records.gateway import BreakerState
+    from ragctl.settings import Settings
 
 app = options.command_app(
     "Show how the routes to an answer fare, try them, close their breakers.",

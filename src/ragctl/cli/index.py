@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -23,8 +23,6 @@ from ragctl.cli.index_report import (
 )
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Doing
-from ragctl.db.database import Database
-from ragctl.db.vector_index import BuiltIndex
 from ragctl.errors import ContentError, DatabaseUnsuitable, ModelError, UsageError
 from ragctl.evaluate.questions import read_questions
 from ragctl.evaluate.recall import ENOUGH, WIDTHS, Sample
@@ -37,9 +35,14 @@ from ragctl.evaluate.vector_index import (
     measured,
     passage_samples,
 )
-from ragctl.indexing import require_same_model
-from ragctl.records import IndexIdentity, RecallFigures
-from ragctl.settings import Settings
+from ragctl.index_match import require_same_model
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.vector_index import BuiltIndex
+    from ragctl.records.recall import RecallFigures
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 LEAST_QUESTIONS = 20
 """Fewer questions than this tell nothing: passages are searched for instead."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
-from ragctl.cli.documents import Document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
-from ragctl.db.vector_index import BuiltIndex, Measurement
 from ragctl.evaluate.recall import ENOUGH, at_width, narrowest
 from ragctl.evaluate.vector_index import CREATE_COMMAND, RECALL_COMMAND, IndexStatus, advice
-from ragctl.records import RecallFigures
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragctl.cli.documents import Document
+    from ragctl.db.vector_index import BuiltIndex, Measurement
+    from ragctl.records.recall import RecallFigures
 
 _SOURCES = {
     "traces": "questions that were asked",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,11 +22,15 @@ from ragctl.cli.render import show_findings, show_ingest
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
 from ragctl.files import Found, find
 from ragctl.indexing import IngestOptions
-from ragctl.pipeline import ingest as run_ingest
-from ragctl.pipeline import survey
-from ragctl.records import IngestSummary, LeftOut, StoredPage
-from ragctl.settings import Settings
+from ragctl.pipeline.ingest import ingest as run_ingest
+from ragctl.pipeline.ingest import survey
+from ragctl.records.pages import LeftOut
 from ragctl.staging.reading import Content
+
+if TYPE_CHECKING:
+    from ragctl.records.ingest import IngestSummary
+    from ragctl.records.stored import StoredPage
+    from ragctl.settings import Settings
 
 app = options.command_app("Read a site's content folder into the database.")
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.documents import Document
 from ragctl.cli.output import Output, harmless
-from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ContentError, UsageError
 from ragctl.link_check import follow_links
-from ragctl.records import DeadLink, LinkReport
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.cli.documents import Document
+    from ragctl.db.database import Database
+    from ragctl.records.links import DeadLink, LinkReport
+    from ragctl.settings import Settings
 
 app = options.command_app("Check that every link lands on the built site.")
 

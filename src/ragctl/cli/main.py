@@ -7,6 +7,7 @@ import psycopg, requests, rich or a model.
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import json
 import os
@@ -31,6 +32,9 @@ _EPILOG = """\
 Exit codes: 0 done or answered; 1 something was left out or found; 2 usage or settings;
 3 nothing to read or nothing ingested; 4 database; 5 model; 6 index made by another model or
 chunker; 7 incomplete answer; 70 a bug of ragctl; 130/143 stopped."""
+
+GARBAGE_THRESHOLDS = (50_000, 20, 20)
+"""Python's own (700, 10, 10) has it look for garbage 140 times while an answer is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +295,8 @@ def root(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``ragctl`` and exit with a documented code."""
     is_program = arguments is None
+    if is_program:
+        gc.set_threshold(*GARBAGE_THRESHOLDS)
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)

@@ -14,12 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from rich.cells import chop_cells
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement, TableElement, TextElement
 from rich.padding import Padding
 from rich.table import Table
@@ -27,6 +25,10 @@ from rich.text import Text
 from rich.theme import Theme
 
 from ragctl.cli.output import Output, harmless
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 SECONDS_BETWEEN_PAINTS = 0.04
 LEAST_COLUMNS = 20

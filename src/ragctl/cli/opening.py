@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -14,11 +14,15 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.trace import find_trace
-from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
-from ragctl.records import Citation, LinkStyle, Trace
-from ragctl.settings import Settings
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.answers import Citation
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.traces import Trace
+    from ragctl.settings import Settings
 
 _NEWEST = 50
 

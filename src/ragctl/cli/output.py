@@ -10,14 +10,16 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
-from ragctl.records import Place
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragctl.records.gateway import Place
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

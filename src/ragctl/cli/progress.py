@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Group
 from rich.live import Live
@@ -13,8 +13,10 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from ragctl.cli.output import Output
-from ragctl.records import IngestProgress
+from ragctl.records.ingest import IngestProgress
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
 
 SECONDS_BETWEEN_LINES = 5.0
 

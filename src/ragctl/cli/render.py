@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
-from ragctl.records import (
-    Hit,
-    IngestSummary,
-    LinkStyle,
-    RefusedChunk,
-    StoredPage,
-)
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.records.chunks import RefusedChunk
+    from ragctl.records.ingest import IngestSummary
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.search import Hit
+    from ragctl.records.stored import StoredPage
 
 LEFT_OUT = "left out of the prompt"
 """What is said of a passage that was found and not sent to the model."""

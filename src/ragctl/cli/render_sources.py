@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import source_uri
-from ragctl.records import Answer, Citation, Claim
 from ragctl.stages.citations import find_marks
 from ragctl.stages.claims import better_passage, is_unfounded
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Answer, Citation, Claim
 
 LONGEST_CLAIM = 90
 

@@ -15,17 +15,18 @@ from ragctl.cli.answering import Answering
 from ragctl.cli.documents import Document, answer_document
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
-from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError
-from ragctl.pipeline import AnswerOptions
-from ragctl.protocols import Generator
-from ragctl.records import Answer, Trace
+from ragctl.records.answers import Answer
 from ragctl.replay.stored import STAGES, Stage, Standing, require_replayable
-from ragctl.settings import Settings
 
 if TYPE_CHECKING:  # loaded where something is replayed: every call of ask reads this module
+    from ragctl.db.database import Database
+    from ragctl.pipeline.answer import AnswerOptions
+    from ragctl.protocols import Generator
+    from ragctl.records.traces import Trace
     from ragctl.replay.changes import Changes, Differs, Pair
     from ragctl.replay.running import Replayed
+    from ragctl.settings import Settings
 
 ReplayedTrace = Annotated[
     str | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,11 +23,13 @@ from ragctl.cli.stats_data import (
     prices_of,
     usage_of,
 )
-from ragctl.db.database import Database
 from ragctl.errors import UsageError
 from ragctl.observe.cost import costs_by_route
-from ragctl.records import Period
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.signals import Period
+    from ragctl.settings import Settings
 
 app = options.command_app("Write the signals, drift, gaps and cost as one page of HTML.")
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.cli.output import harmless
 from ragctl.cli.report_plots import large_plot, legend, small_plot, stacked_plot
 from ragctl.cli.stats_cost import cost_cells
-from ragctl.cli.stats_data import DriftFound, GapsFound, Overview
 from ragctl.cli.stats_drift import day_cells, normal_cosine, verdict
 from ragctl.cli.stats_gaps import in_reasons
 from ragctl.cli.stats_overview import group_cells, group_name, in_words, sum_of
 from ragctl.cli.stats_words import figure, marks, normal
 from ragctl.observe.cost import Cost, together
-from ragctl.observe.signals import Standing
-from ragctl.records import SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.cli.stats_data import DriftFound, GapsFound, Overview
+    from ragctl.observe.signals import Standing
+    from ragctl.records.signals import SignalRow
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --text: #1d2430; --quiet: #5b6675; --page: #fff; --rule: #d9dee6;

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from ragctl.observe.bands import Band
-from ragctl.observe.signals import Day
+if TYPE_CHECKING:
+    from ragctl.observe.bands import Band
+    from ragctl.observe.signals import Day
 
 _SMALL = (240, 44)
 _LARGE = (720, 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -19,11 +19,15 @@ from ragctl.cli.render import counted, show_passage
 from ragctl.cli.sources import known_pages, require_known_tracks
 from ragctl.db.search import VECTOR_WEIGHT
 from ragctl.errors import ContentError
-from ragctl.pipeline import find_passages, keyword_only
-from ragctl.records import Hit, LinkStyle, Problem
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import find_passages, keyword_only
 from ragctl.stages.explain import Explanation, explain
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Problem
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.search import Hit
+    from ragctl.settings import Settings
 
 app = options.command_app("Find passages, and see why they were found.")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 import typer
@@ -20,12 +20,16 @@ from ragctl.cli import options
 from ragctl.cli.completion import complete_pages
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
-from ragctl.db.database import Database
 from ragctl.errors import UsageError
-from ragctl.records import Chunk, LinkStyle, PageText, StoredChunk, StoredPage
-from ragctl.settings import Settings
 from ragctl.stages.embed import content_hash, embedded_text
 from ragctl.stages.links import link_to, page_path
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.records.chunks import Chunk
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.stored import PageText, StoredChunk, StoredPage
+    from ragctl.settings import Settings
 
 _PLACE = re.compile(r"c(\d{1,10})")
 _FIRST_WORDS = 60

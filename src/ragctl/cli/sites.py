@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -14,7 +14,9 @@ from ragctl.cli.completion import complete_sites
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.errors import ContentError, UsageError
-from ragctl.records import SiteSummary
+
+if TYPE_CHECKING:
+    from ragctl.records.stored import SiteSummary
 
 app = options.command_app("List the sites on the embedded server, or remove one.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 import typer
@@ -17,9 +17,11 @@ from ragctl.cli.documents import sources_document
 from ragctl.cli.output import Output
 from ragctl.cli.render import show_pages, track_totals
 from ragctl.errors import UsageError
-from ragctl.records import StoredPage
-from ragctl.settings import Settings
 from ragctl.stages.links import address_of
+
+if TYPE_CHECKING:
+    from ragctl.records.stored import StoredPage
+    from ragctl.settings import Settings
 
 app = options.command_app("List the pages that are in the database.")
 

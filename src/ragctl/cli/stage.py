@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,13 +20,15 @@ from ragctl.cli.artifacts import generation_parameters, whole_answer_document
 from ragctl.cli.output import Output
 from ragctl.cli.question import usable_question
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
-from ragctl.protocols import Embedder
-from ragctl.records import IndexIdentity
-from ragctl.settings import Settings
+from ragctl.records.vectors import IndexIdentity
 from ragctl.staging import answered, indexed
 from ragctl.staging.reading import Content, recorded_content, recorded_embedding
-from ragctl.staging.running import StageRun
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Embedder
+    from ragctl.settings import Settings
+    from ragctl.staging.running import StageRun
 
 _EXAMPLE = 'ragctl stage retrieve --from build --question "What is RCU?"'
 

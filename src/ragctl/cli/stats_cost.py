@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -17,7 +17,9 @@ from ragctl.cli.stats_data import period_of, price_asked, prices_of, usage_of
 from ragctl.cli.stats_overview import in_words, period_document
 from ragctl.cli.stats_words import dollars
 from ragctl.observe.cost import Cost, costs_by_model, costs_by_route, together, what_if
-from ragctl.records import Period
+
+if TYPE_CHECKING:
+    from ragctl.records.signals import Period
 
 
 def cost(

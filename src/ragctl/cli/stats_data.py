@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl import wiring
-from ragctl.db.database import Database
 from ragctl.errors import UsageError
 from ragctl.observe.cost import Price
 from ragctl.observe.drift import Drift, drift_of
 from ragctl.observe.gaps import Gap, find_gaps, stems_of
 from ragctl.observe.periods import before, period_since
 from ragctl.observe.signals import Standing, standings
-from ragctl.records import FarQuestion, Period, RouteAttempts, RouteUsage, SignalRow
-from ragctl.settings import Settings
+from ragctl.records.signals import FarQuestion, Period, RouteAttempts, RouteUsage, SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.settings import Settings
 
 MOST_QUESTIONS: Final = 2000
 """How many questions are grouped at most, the newest ones."""

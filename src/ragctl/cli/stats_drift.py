@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -13,10 +14,12 @@ from ragctl.cli.render import new_table
 from ragctl.cli.stats_data import DriftFound, drift_found, period_of
 from ragctl.cli.stats_overview import in_words, knows_bars, period_document
 from ragctl.cli.stats_words import NOT_ENOUGH, percent, rounded_share
-from ragctl.observe.bands import Band
-from ragctl.observe.drift import Drift, DriftDay
 from ragctl.observe.sparks import sparkline
-from ragctl.records import FarQuestion
+
+if TYPE_CHECKING:
+    from ragctl.observe.bands import Band
+    from ragctl.observe.drift import Drift, DriftDay
+    from ragctl.records.signals import FarQuestion
 
 
 def drift(

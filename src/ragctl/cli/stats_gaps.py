@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -14,7 +14,9 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted
 from ragctl.cli.stats_data import MOST_QUESTIONS, GapsFound, gaps_found, period_of
 from ragctl.cli.stats_overview import in_words, period_document
-from ragctl.observe.gaps import Gap
+
+if TYPE_CHECKING:
+    from ragctl.observe.gaps import Gap
 
 
 def gaps(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import counted, new_table
-from ragctl.cli.stats_data import Overview
 from ragctl.cli.stats_words import (
     figure,
     marks,
@@ -22,7 +22,10 @@ from ragctl.cli.stats_words import (
 from ragctl.observe.bands import LEAST_DAYS, LEAST_QUESTIONS
 from ragctl.observe.signals import Standing, answers, share
 from ragctl.observe.sparks import sparkline
-from ragctl.records import Period, SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.cli.stats_data import Overview
+    from ragctl.records.signals import Period, SignalRow
 
 _NOTHING = 'Nothing was asked in this time. `ragctl ask "..."` asks; traces are what is counted.'
 _TOO_FEW = (

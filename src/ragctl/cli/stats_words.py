@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ragctl.observe.bands import Band, Side
 from ragctl.observe.signals import Day, Signal, answers, share
-from ragctl.records import SignalRow
+from ragctl.records.signals import SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.observe.bands import Band, Side
 
 NOT_ENOUGH = "not enough yet"
 

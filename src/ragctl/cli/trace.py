@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -21,13 +21,15 @@ from ragctl.cli.trace_documents import trace_summary
 from ragctl.cli.trace_export import export_traces
 from ragctl.cli.trace_purge import purge_by_settings, purge_older
 from ragctl.cli.trace_show import asked_when, milliseconds, one_line, show_trace
-from ragctl.db.database import Database
 from ragctl.errors import ContentError, UsageError
 from ragctl.observe.moments import duration, moment
 from ragctl.observe.traces import outcome_of
-from ragctl.records import Trace, TraceFilter
-from ragctl.settings import Settings
+from ragctl.records.traces import Trace, TraceFilter
 from ragctl.wiring.caching import stored_answers
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.settings import Settings
 
 SHORT_ID = 13  # the milliseconds of a UUIDv7
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ragctl.observe.traces import outcome_of
-from ragctl.records import Trace, TracedHit
+
+if TYPE_CHECKING:
+    from ragctl.records.traces import Trace, TracedHit
 
 
 def trace_summary(trace: Trace) -> dict[str, object]:

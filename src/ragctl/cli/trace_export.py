@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragctl import __version__
 from ragctl.artifacts.storage import encoded_line, replacing
 from ragctl.cli.output import Output
 from ragctl.cli.trace_documents import trace_document
 from ragctl.observe.otlp import otlp_document
-from ragctl.records import Trace
+
+if TYPE_CHECKING:
+    from ragctl.records.traces import Trace
 
 
 def export_traces(traces: Iterable[Trace], *, form: str, file: Path | None) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import typer
 
-from ragctl.cli.output import Output
 from ragctl.cli.render import counted
-from ragctl.db.answer_cache import StoredAnswers
-from ragctl.db.traces import Traces
 from ragctl.errors import UsageError
-from ragctl.settings import TracesSettings
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
+    from ragctl.db.answer_cache import StoredAnswers
+    from ragctl.db.traces import Traces
+    from ragctl.settings import TracesSettings
 
 
 def purge_older(

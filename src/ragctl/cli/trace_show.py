@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -12,8 +13,10 @@ from ragctl.cli.render import LEFT_OUT
 from ragctl.cli.trace_documents import trace_document
 from ragctl.observe.traces import outcome_of
 from ragctl.observe.tree import rooted, walked
-from ragctl.pipeline import CATALOGUE_ROUTE
-from ragctl.records import SpanValue, Trace, TracedHit
+from ragctl.pipeline.answer import CATALOGUE_ROUTE
+
+if TYPE_CHECKING:
+    from ragctl.records.traces import SpanValue, Trace, TracedHit
 
 _TEXTS_OFF = "not kept (traces.record, traces.sample, traces.keep_text_days)"
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -17,22 +17,10 @@ from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.question import usable_question
 from ragctl.cli.sources import require_known_tracks
-from ragctl.db.database import Database
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelError, UsageError
 from ragctl.observe.stopwatch import Stopwatch
-from ragctl.pipeline import answer
-from ragctl.protocols import Generator, Retriever
-from ragctl.records import (
-    Draft,
-    Hit,
-    IndexIdentity,
-    PassageRank,
-    Prompt,
-    Query,
-    StoredChunk,
-    StoredPage,
-)
-from ragctl.settings import Settings
+from ragctl.pipeline.answer import answer
+from ragctl.records.answers import Draft, Prompt
 from ragctl.why.evidence import (
     Asking,
     Evidence,
@@ -45,6 +33,14 @@ from ragctl.why.evidence import (
 )
 from ragctl.why.factors import Factor, factors, first_zero
 from ragctl.wiring.answers import answer_options
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.protocols import Generator, Retriever
+    from ragctl.records.search import Hit, PassageRank, Query
+    from ragctl.records.stored import StoredChunk, StoredPage
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 app = options.command_app("Say why a page is in the answer to a question, or why not.")
 

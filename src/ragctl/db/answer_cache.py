@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.rows import class_row
@@ -19,7 +20,10 @@ from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_database, to_storable_json
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import CacheCounter, CacheStatus, ContentState, KeptAnswer, NewAnswer, Vector
+from ragctl.records.cached import CacheCounter, CacheStatus, ContentState, KeptAnswer, NewAnswer
+
+if TYPE_CHECKING:
+    from ragctl.records.vectors import Vector
 
 _SECONDS_A_DAY = 24 * 60 * 60
 

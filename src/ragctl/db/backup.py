@@ -8,11 +8,14 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragctl.db.connect import Connection, redacted, translated
-from ragctl.db.server import EmbeddedServer
 from ragctl.db.statements import migrations, statement
 from ragctl.errors import DatabaseError, UsageError
+
+if TYPE_CHECKING:
+    from ragctl.db.server import EmbeddedServer
 
 CUSTOM_FORMAT = b"PGDMP"
 _MADE = re.compile(r"^CREATE (?:OR REPLACE )?(TABLE|VIEW) ([a-z_]+)", re.M)

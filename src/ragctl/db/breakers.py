@@ -16,7 +16,7 @@ from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import BreakerState, Permit
+from ragctl.records.gateway import BreakerState, Permit
 
 FAILURES_TO_OPEN = 3
 OPEN_SECONDS = 30.0

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import Calibration
+from ragctl.records.evidence import Calibration
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 
 class Calibrations:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from psycopg.rows import class_row, dict_row, scalar_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.search import VectorRetriever
 from ragctl.db.statements import statement
 from ragctl.db.values import from_database, storable, to_database
-from ragctl.records import (
-    Chunk,
-    EmbeddedChunk,
-    Hit,
-    PassageRank,
-    Query,
-    StoredChunk,
-    Vector,
-)
+from ragctl.records.chunks import Chunk, EmbeddedChunk
+from ragctl.records.search import Hit, PassageRank, Query
+from ragctl.records.stored import StoredChunk
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
+    from ragctl.records.vectors import Vector
 
 _TYPES = (
     *("text", "text", "text", "text", "vector"),  # track, url, section, body, embedding

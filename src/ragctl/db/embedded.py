@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
@@ -12,10 +13,12 @@ from psycopg.rows import class_row
 
 from ragctl.db.connect import Connection, connect, translated
 from ragctl.db.migrate import pending
-from ragctl.db.server import EmbeddedServer
 from ragctl.db.statements import statement
 from ragctl.errors import DatabaseMissing, DatabaseUnreachable, SchemaMismatch
-from ragctl.records import SiteSummary
+from ragctl.records.stored import SiteSummary
+
+if TYPE_CHECKING:
+    from ragctl.db.server import EmbeddedServer
 
 PREFIX = "ragctl_"
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import from_database, to_database
-from ragctl.records import EmbeddingIdentity, Vector
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
+    from ragctl.records.vectors import EmbeddingIdentity, Vector
 
 
 class EmbeddingCache:

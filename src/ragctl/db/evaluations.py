@@ -14,7 +14,7 @@ from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import Evaluation, PastEvaluation
+from ragctl.records.evaluations import Evaluation, PastEvaluation
 
 Outcome = Mapping[str, str | int | float | bool | None]
 """What came of one question: ``id``, and what the kind of run has to say of it."""

@@ -14,7 +14,7 @@ from ragctl.db.connect import Connection, redacted
 from ragctl.db.statements import statement
 from ragctl.db.values import storable
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import Feedback
+from ragctl.records.feedback import Feedback
 
 
 class FeedbackTable:

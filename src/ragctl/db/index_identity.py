@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from psycopg.rows import class_row, scalar_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import EmbeddingIdentity, IndexIdentity
+from ragctl.records.vectors import EmbeddingIdentity, IndexIdentity
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

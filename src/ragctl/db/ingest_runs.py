@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from psycopg.rows import class_row, scalar_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import RunCounts
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
+    from ragctl.records.ingest import RunCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

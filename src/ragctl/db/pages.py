@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import to_json
-from ragctl.records import LedgerLine, Page, PageText, StoredLink, StoredPage
+from ragctl.records.links import StoredLink
+from ragctl.records.stored import LedgerLine, PageText, StoredPage
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
+    from ragctl.records.pages import Page
 
 
 class Pages:

@@ -5,11 +5,16 @@ Questions are known by the hash of their text alone.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ragctl.db.answer_cache import CacheBounds, status_of, writing
 from ragctl.db.connect import Connection, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import from_database, to_database
-from ragctl.records import CacheStatus, EmbeddingIdentity, Vector
+
+if TYPE_CHECKING:
+    from ragctl.records.cached import CacheStatus
+    from ragctl.records.vectors import EmbeddingIdentity, Vector
 
 
 class QuestionEmbeddings:

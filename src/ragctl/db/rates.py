@@ -6,13 +6,17 @@ taking one and looking whether it is there are one statement.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.limits import limiting
 from ragctl.db.statements import statement
 from ragctl.db.values import storable
-from ragctl.records import Permit
+from ragctl.records.gateway import Permit
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 _GRANTS = "GRANT SELECT, INSERT, UPDATE ON question_rates TO the role"
 

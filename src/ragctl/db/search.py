@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from psycopg.rows import class_row, dict_row
+import psycopg
+from psycopg.rows import class_row, dict_row, scalar_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_database
-from ragctl.records import CoveredTerm, Hit, PassageRank, PassageRanks, Query, TermShare
+from ragctl.records.evidence import CoveredTerm, TermShare
+from ragctl.records.search import Hit, PassageRank, PassageRanks, Query
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 VECTOR_WEIGHT: Final = 0.8
 """What the cosine counts in the fused score; the keyword score counts the rest."""
@@ -103,6 +107,21 @@ def _index_names(plan: Mapping[str, Any]) -> Iterator[str]:
         yield plan["Index Name"]
     for child in plan.get("Plans", ()):
         yield from _index_names(child)
+
+
+def index_in_use(connection: Connection) -> IndexScan | None:
+    """Return the search by the index that is in use; ``None`` where searches are exact."""
+    with connection.cursor(row_factory=scalar_row) as cursor:
+        try:
+            width = cursor.execute(statement("vector_index/in_use")).fetchone()
+        except psycopg.errors.InsufficientPrivilege:  # a reader's grants may be older
+            return None
+        if width is None:
+            return None
+        is_iterative = cursor.execute(statement("vector_index/usable")).fetchone()
+    if is_iterative is None:
+        return None
+    return IndexScan(connection, width=width, is_iterative=is_iterative)
 
 
 class VectorRetriever:

@@ -14,7 +14,7 @@ from ragctl.db.connect import Connection, redacted
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import (
+from ragctl.records.signals import (
     BelowBound,
     FarQuestion,
     Period,

@@ -20,7 +20,7 @@ from ragctl.db.connect import Connection, translated
 from ragctl.db.lease import is_gone
 from ragctl.db.limits import limiting
 from ragctl.db.statements import statement
-from ragctl.records import Place
+from ragctl.records.gateway import Place
 
 WAIT_SECONDS = 15.0
 """A place in line that nobody has looked from for so long is lost."""

@@ -14,7 +14,8 @@ from ragctl.db.connect import Connection, redacted, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
-from ragctl.records import Citation, Problem, Span, Timings, Trace, TracedHit, TraceFilter
+from ragctl.records.answers import Citation, Problem, Timings
+from ragctl.records.traces import Span, Trace, TracedHit, TraceFilter
 
 _PHASES = ("embed", "search", "queue", "prefill", "decode", "total")
 UPKEEP_BATCH = 20  # each of the answers that follow takes as many, until none is left

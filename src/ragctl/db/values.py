@@ -7,10 +7,12 @@ import re
 import struct
 import sys
 from array import array
+from typing import TYPE_CHECKING
 
 from pgvector import Vector as PgVector
 
-from ragctl.records import Vector
+if TYPE_CHECKING:
+    from ragctl.records.vectors import Vector
 
 _HEAD = struct.Struct(">HH")  # dimensions, then two bytes without meaning
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

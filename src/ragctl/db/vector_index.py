@@ -12,16 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.rows import class_row, scalar_row
 
 from ragctl.db.connect import Connection, connect, translated
-from ragctl.db.search import IndexScan
+from ragctl.db.search import IndexScan, index_in_use
 from ragctl.db.statements import statement
 from ragctl.db.values import from_database, to_json
-from ragctl.records import Query, RecallFigures, Vector, WidthRecall
+from ragctl.records.recall import RecallFigures, WidthRecall
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Query
+    from ragctl.records.vectors import Vector
 
 INDEX_NAME = "chunks_nearest_hnsw"
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -187,17 +191,7 @@ class VectorIndex:
 
     def in_use(self) -> IndexScan | None:
         """Return the search by the index that is in use; ``None`` where searches are exact."""
-        with self._connection.cursor(row_factory=scalar_row) as cursor:
-            try:
-                width = cursor.execute(statement("vector_index/in_use")).fetchone()
-            except psycopg.errors.InsufficientPrivilege:  # a reader's grants may be older
-                return None
-            if width is None:
-                return None
-            is_iterative = cursor.execute(statement("vector_index/usable")).fetchone()
-        if is_iterative is None:
-            return None
-        return IndexScan(self._connection, width=width, is_iterative=is_iterative)
+        return index_in_use(self._connection)
 
     def is_taken(self, scan: IndexScan, query: Query) -> bool:
         """Tell whether the server does a search by this index, and not in some other way."""

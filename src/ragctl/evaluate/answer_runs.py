@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ragctl.evaluate.answers import ScoredAnswer, answer_figures, answer_means, answer_values
 from ragctl.evaluate.bootstrap import differences
-from ragctl.evaluate.bounds import Broken
 from ragctl.evaluate.comparison import Comparison, Decided
-from ragctl.evaluate.questions import QuestionFile
-from ragctl.records import Evaluation, IndexIdentity
+from ragctl.records.evaluations import Evaluation
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.bounds import Broken
+    from ragctl.evaluate.questions import QuestionFile
+    from ragctl.records.vectors import IndexIdentity
 
 FACTS_AND_PAGE = (("facts", "facts"), ("page", "gold_page"))
 

@@ -22,14 +22,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import ModelError
-from ragctl.evaluate.questions import KnownQuestion
 from ragctl.evaluate.retrieval import by_kind, folded
-from ragctl.pipeline import CATALOGUE_ROUTE
-from ragctl.records import Answer
+from ragctl.pipeline.answer import CATALOGUE_ROUTE
 from ragctl.stages.citations import find_marks, read_marks
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.questions import KnownQuestion
+    from ragctl.records.answers import Answer
 
 SHARES: Final = (
     *("answered", "refusal_recall", "refusal_precision", "facts", "any_fact"),

@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ragctl.evaluate.questions import KnownQuestion
-from ragctl.protocols import Coverage, Embedder, Retriever
-from ragctl.records import Calibration, Evidence, Query
+from ragctl.records.search import Query
 from ragctl.stages.evidence import calibrate, evidence_of, judged
 from ragctl.stages.names import name_keys
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.questions import KnownQuestion
+    from ragctl.protocols import Coverage, Embedder, Retriever
+    from ragctl.records.evidence import Calibration, Evidence
 
 FOLDS = 5
 

@@ -12,11 +12,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import UsageError
 from ragctl.evaluate.questions import open_questions, parsed_line
-from ragctl.records import Vector
+
+if TYPE_CHECKING:
+    from ragctl.records.vectors import Vector
 
 THRESHOLDS: Final = (0.70, 0.75, 0.80, 0.82, 0.84, 0.86, 0.88, 0.90, 0.92, 0.94, 0.96, 0.98)
 

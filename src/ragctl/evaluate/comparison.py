@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.evaluate.bootstrap import Difference, differences
-from ragctl.evaluate.bounds import Broken
-from ragctl.evaluate.questions import QuestionFile
 from ragctl.evaluate.retrieval import Scored, values
-from ragctl.records import IndexIdentity
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.bounds import Broken
+    from ragctl.evaluate.questions import QuestionFile
+    from ragctl.records.vectors import IndexIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

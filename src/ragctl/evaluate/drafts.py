@@ -12,12 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.evaluate.questions import Gold, KnownQuestion
 from ragctl.evaluate.retrieval import folded
-from ragctl.evaluate.site import SitePage
 from ragctl.stages.names import written_names
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.site import SitePage
 
 HEADING: Final = "heading"
 IDENTIFIER: Final = "identifier"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ragctl.records import Answer, Prompt
+from ragctl.records.answers import Answer, Prompt
 
 STAGES: Final = (
     *("embed_ms", "search_ms", "waiting_ms", "prefill_ms", "prefill_tokens_per_second"),

@@ -11,13 +11,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.evaluate.questions import Gold, KnownQuestion, QuestionLine
 from ragctl.evaluate.retrieval import folded
-from ragctl.evaluate.site import SitePage
 from ragctl.stages.catalogue.headings import headings_of
 from ragctl.stages.names import COMMON_WORDS
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.questions import Gold, KnownQuestion, QuestionLine
+    from ragctl.evaluate.site import SitePage
 
 ALIKE: Final = 0.8
 """Two questions are nearly the same that share this part of all their telling words."""

@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import TYPE_CHECKING
 
-from ragctl.protocols import Retriever
-from ragctl.records import Hit, Query, RecallFigures, Vector, WidthRecall
+from ragctl.records.recall import RecallFigures, WidthRecall
+from ragctl.records.search import Hit, Query
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Retriever
+    from ragctl.records.vectors import Vector
 
 WIDTHS = (40, 100, 200, 400)
 """How many candidates a search keeps, of which the narrowest that is good enough is taken."""

@@ -12,14 +12,16 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ragctl.evaluate.questions import KnownQuestion
-from ragctl.protocols import Embedder, Retriever
-from ragctl.records import Hit, Query
+from ragctl.records.search import Hit, Query
 from ragctl.stages.render import render
-from ragctl.stages.template import Template
 from ragctl.stages.tokens import estimated_tokens
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.questions import KnownQuestion
+    from ragctl.protocols import Embedder, Retriever
+    from ragctl.stages.template import Template
 
 OVERALL = "all"
 SHARES = ("pages_at_1", "pages_at_k", "sections_at_k", "facts_at_k", "mrr")

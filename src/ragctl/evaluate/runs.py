@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from ragctl.evaluate.questions import QuestionFile
 from ragctl.evaluate.retrieval import Scored, figures, shares
-from ragctl.records import Evaluation, IndexIdentity, PastEvaluation
+from ragctl.records.evaluations import Evaluation, PastEvaluation
+
+if TYPE_CHECKING:
+    from ragctl.evaluate.questions import QuestionFile
+    from ragctl.records.vectors import IndexIdentity
 
 TOKENS = "prompt_tokens_median"
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.evaluate.retrieval import folded
-from ragctl.records import Chunk, PageText
+
+if TYPE_CHECKING:
+    from ragctl.records.chunks import Chunk
+    from ragctl.records.stored import PageText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

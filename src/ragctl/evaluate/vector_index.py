@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.db.database import Database
-from ragctl.db.vector_index import BuiltIndex, Extent, Measurement, OnProgress, OtherIndex
 from ragctl.errors import ContentError, DatabaseError
 from ragctl.evaluate.recall import RECALL_AT, WIDTHS, Sample, measure_recall, narrowest
-from ragctl.records import Query, RecallFigures
+from ragctl.records.search import Query
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.vector_index import BuiltIndex, Extent, Measurement, OnProgress, OtherIndex
+    from ragctl.records.recall import RecallFigures
 
 EXACT_UP_TO = 50_000
 WITH_WORKERS_UP_TO = 200_000

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import DatabaseError, ModelError, ModelMissing
-from ragctl.protocols import Breakers
-from ragctl.records import Permit
+from ragctl.records.gateway import Permit
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Breakers
 
 FAILURES_TO_OPEN: Final = 3
 OPEN_SECONDS: Final = 30.0

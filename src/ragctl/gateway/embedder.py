@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ragctl.errors import EmbeddingRefused, ModelError, ModelMissing
-from ragctl.protocols import Embedder
-from ragctl.records import EmbeddingIdentity, Purpose, Vector
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Embedder
+    from ragctl.records.vectors import EmbeddingIdentity, Purpose, Vector
 
 Result = TypeVar("Result")
 _MUST_AGREE: Final = ("provider", "model", "dimensions", "document_prefix", "query_prefix")

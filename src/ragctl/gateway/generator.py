@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import ModelError, ModelUnreachable
 from ragctl.gateway.breaker import counts_against
 from ragctl.gateway.deadline import Deadlines, share_of
 from ragctl.gateway.retry import wait_before_retry
-from ragctl.gateway.routes import Route
 from ragctl.gateway.timed import TimedTry
-from ragctl.protocols import Breakers, Generator
-from ragctl.records import Attempt, Draft, Permit, Problem, Prompt
+from ragctl.records.answers import Attempt, Draft, Problem, Prompt
+
+if TYPE_CHECKING:
+    from ragctl.gateway.routes import Route
+    from ragctl.protocols import Breakers, Generator
+    from ragctl.records.gateway import Permit
 
 FALLBACK: Final = "fallback"
 NO_ROUTE: Final = "no_route"

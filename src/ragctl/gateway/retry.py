@@ -9,9 +9,10 @@ that doubles, so that those who failed together do not come back together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.errors import ModelError
+if TYPE_CHECKING:
+    from ragctl.errors import ModelError
 
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 4.0

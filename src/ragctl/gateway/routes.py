@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.gateway.deadline import Deadlines
-from ragctl.protocols import Generator
-from ragctl.records import Draft
+if TYPE_CHECKING:
+    from ragctl.gateway.deadline import Deadlines
+    from ragctl.protocols import Generator
+    from ragctl.records.answers import Draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

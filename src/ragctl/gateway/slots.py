@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import DatabaseError, ModelUnreachable
-from ragctl.protocols import Generator, Slots
-from ragctl.records import Attempt, Draft, Place, Problem, Prompt
+from ragctl.records.answers import Attempt, Draft, Problem, Prompt
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Generator, Slots
+    from ragctl.records.gateway import Place
 
 NO_SLOT: Final = "no_slot"
 FIRST_LOOK_SECONDS: Final = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragctl.records import Attempt, Draft
+from ragctl.records.answers import Attempt, Draft
 
 
 class TimedTry:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import ModelError
-from ragctl.gateway.routes import Route
-from ragctl.records import Prompt
+from ragctl.records.answers import Prompt
+
+if TYPE_CHECKING:
+    from ragctl.gateway.routes import Route
 
 TINY_PROMPT: Final = "Reply with this one word and nothing else: ready"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ragctl.errors import ModelError, ModelReplyError
-from ragctl.records import Draft, Finish
+from ragctl.records.answers import Draft, Finish
 
 LONGEST_LINE_BYTES: Final = 1_048_576
 _NOT_STORABLE: Final = re.compile("[\x00\ud800-\udfff]")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragctl.errors import EmbeddingRefused, ModelError, ModelMissing, ModelReplyError
-from ragctl.records import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
+from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
 OFFLINE_MODEL: Final = "all-MiniLM-L6-v2-int8"
 NOMIC_MODEL: Final = "nomic-ai/nomic-embed-text-v1.5"

@@ -14,7 +14,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.addresses import is_loopback, normalise_host, without_password
 from ragctl.errors import EmbeddingRefused, ModelError, ModelMissing, ModelReplyError
@@ -36,7 +36,10 @@ from ragctl.models.http import (
     one_line,
 )
 from ragctl.models.pacing import Limits, Pace
-from ragctl.records import DIMENSIONS, Draft, EmbeddingIdentity, Prompt, Purpose, Vector
+from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Draft, Prompt
 
 _TOO_LONG: Final = re.compile(
     r"context (length|window)|input.{0,40}too (long|large)|exceed.{0,40}(context|maximum)", re.I

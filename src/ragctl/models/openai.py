@@ -14,7 +14,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ragctl.addresses import without_password
@@ -29,7 +29,10 @@ from ragctl.models.answer_stream import (
 )
 from ragctl.models.http import ByteStream, HttpServer, Reply, json_object, one_line
 from ragctl.models.pacing import Limits, Pace
-from ragctl.records import DIMENSIONS, Draft, EmbeddingIdentity, Finish, Prompt, Purpose, Vector
+from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Draft, Finish, Prompt
 
 _CHAT: Final = "/chat/completions"
 _EMBEDDINGS: Final = "/embeddings"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.observe.stopwatch import Attributes
-from ragctl.records import Answer, Attempt, Draft, Evidence, Hit, Prompt, Query
+if TYPE_CHECKING:
+    from ragctl.observe.stopwatch import Attributes
+    from ragctl.records.answers import Answer, Attempt, Draft, Prompt
+    from ragctl.records.evidence import Evidence
+    from ragctl.records.search import Hit, Query
 
 
 def of_search(query: Query, hits: Sequence[Hit], *, mode: str) -> Attributes:

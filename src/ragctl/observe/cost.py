@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.records import RouteUsage
+if TYPE_CHECKING:
+    from ragctl.records.signals import RouteUsage
 
 PER_ANSWERS = 100_000
 

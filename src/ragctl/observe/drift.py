@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.observe.bands import Band, Side, normal_of
 from ragctl.observe.signals import SIGNALS, Day, judged, point_of
-from ragctl.records import BelowBound, Period, SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.records.signals import BelowBound, Period, SignalRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

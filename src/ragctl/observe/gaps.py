@@ -13,9 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import UncoveredQuestion
+if TYPE_CHECKING:
+    from ragctl.records.signals import UncoveredQuestion
 
 ALIKE: Final = 0.25
 """The least mean cosine of two groups that are joined."""

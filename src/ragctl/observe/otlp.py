@@ -7,10 +7,12 @@ otherwise. No text of a user or a model is in it.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragctl.observe.tree import rooted
-from ragctl.records import Span, SpanValue, Trace
+
+if TYPE_CHECKING:
+    from ragctl.records.traces import Span, SpanValue, Trace
 
 _INTERNAL: Final = 1
 _CLIENT: Final = 3

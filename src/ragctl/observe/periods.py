@@ -8,7 +8,7 @@ from typing import Final
 
 from ragctl.errors import UsageError
 from ragctl.observe.moments import moment
-from ragctl.records import Period
+from ragctl.records.signals import Period
 
 BEFORE_DAYS: Final = 28
 """How many days before a period tell what is normal."""

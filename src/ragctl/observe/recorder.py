@@ -6,13 +6,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from ragctl.observe.retention import Retention
 from ragctl.observe.stopwatch import Stopwatch
 from ragctl.observe.traces import trace_id, trace_of, trace_of_failure, without_texts
-from ragctl.protocols import Tracer
-from ragctl.records import Answer, Asked, Prompt, Trace
+
+if TYPE_CHECKING:
+    from ragctl.observe.retention import Retention
+    from ragctl.protocols import Tracer
+    from ragctl.records.answers import Answer, Prompt
+    from ragctl.records.traces import Asked, Trace
 
 
 class Recorder:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.records import Trace
+if TYPE_CHECKING:
+    from ragctl.records.traces import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ragctl.observe.bands import Band, Normal, Point, Scale, Side, normal_of
 from ragctl.observe.periods import days_of
-from ragctl.records import Period, SignalRow
+
+if TYPE_CHECKING:
+    from ragctl.records.signals import Period, SignalRow
 
 Unit = Literal["count", "ms", "share", "per 1,000", "cosine", "probability", "tokens"]
 

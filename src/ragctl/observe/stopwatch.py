@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ragctl.errors import RagctlError
 from ragctl.observe.redaction import redacted
-from ragctl.records import Span, SpanValue
+from ragctl.records.traces import Span, SpanValue
 
 Attributes = Mapping[str, SpanValue | None]
 

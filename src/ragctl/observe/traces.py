@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ragctl.errors import RagctlError
 from ragctl.observe.redaction import redacted
 from ragctl.observe.stopwatch import error_code
-from ragctl.records import (
-    Answer,
-    Asked,
-    Citation,
-    Hit,
-    Problem,
-    Prompt,
-    Span,
-    Timings,
-    Trace,
-    TracedHit,
-)
+from ragctl.records.answers import Answer, Citation, Problem, Prompt, Timings
+from ragctl.records.traces import Asked, Span, Trace, TracedHit
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 
 def trace_id(at: datetime, random: bytes) -> str:

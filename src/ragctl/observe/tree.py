@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragctl.records import Span, Trace
+from ragctl.records.traces import Span, Trace
 
 ROOT = "ask"
 

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from ragctl.observe.traces import outcome_of
-from ragctl.records import Answer, Citation, Claim, Problem
 from ragctl.replay.running import Replayed, tokens_before
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Answer, Citation, Claim, Problem
 
 Kind = Literal["added", "removed", "changed"]
 Value = TypeVar("Value")

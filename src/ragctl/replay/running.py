@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ragctl.answering import with_attempt
 from ragctl.errors import UsageError
-from ragctl.pipeline import AnswerOptions, Clock, checked, weighed
-from ragctl.protocols import Coverage, Generator
-from ragctl.records import (
-    Answer,
-    Claim,
-    Draft,
-    Evidence,
-    Hit,
-    Prompt,
-    StoredPage,
-    Timings,
-    Trace,
-)
+from ragctl.pipeline.answer import AnswerOptions, checked, weighed
+from ragctl.records.answers import Answer, Claim, Draft, Prompt, Timings
 from ragctl.replay.stored import (
     Stage,
     Standing,
@@ -32,6 +22,14 @@ from ragctl.replay.stored import (
 from ragctl.stages.claims import check_claims
 from ragctl.stages.render import render
 from ragctl.stages.tokens import estimated_tokens
+
+if TYPE_CHECKING:
+    from ragctl.pipeline.ingest import Clock
+    from ragctl.protocols import Coverage, Generator
+    from ragctl.records.evidence import Evidence
+    from ragctl.records.search import Hit
+    from ragctl.records.stored import StoredPage
+    from ragctl.records.traces import Trace
 
 _OF_THE_SEARCH = ("keyword_only",)
 _OF_THE_PROMPT = (*_OF_THE_SEARCH, "passages_dropped")

@@ -11,13 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ragctl.errors import ContentError, UsageError
 from ragctl.gateway.generator import FALLBACK, NO_ROUTE
-from ragctl.records import Draft, Finish, Hit, StoredPage, Trace, TracedHit
+from ragctl.records.answers import Draft, Finish
+from ragctl.records.search import Hit
 from ragctl.stages.guards.instructions import without_markers
 from ragctl.stages.render import AS_DATA, sent_body
+
+if TYPE_CHECKING:
+    from ragctl.records.stored import StoredPage
+    from ragctl.records.traces import Trace, TracedHit
 
 Stage = Literal["render", "generate", "check"]
 STAGES: Final[tuple[Stage, ...]] = ("render", "generate", "check")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 PASSAGES: Final = 50
 """How many passages to find for a topic: those of ten pages, and the sections of a long one."""

@@ -10,23 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import (
-    Citation,
-    Claim,
-    Draft,
-    Hit,
-    LinkStyle,
-    Problem,
-    Prompt,
-    Support,
-    Verdict,
-)
+from ragctl.records.answers import Citation, Claim, Draft, Problem, Prompt, Support, Verdict
 from ragctl.stages.bibliography import without_bibliography
 from ragctl.stages.citations import find_marks, read_marks
 from ragctl.stages.claims import better_passage, is_unfounded
 from ragctl.stages.links import link_to
+
+if TYPE_CHECKING:
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.search import Hit
 
 NEAREST_PAGES: Final = 3
 """How many pages a refusal points to."""

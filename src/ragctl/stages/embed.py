@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ragctl.errors import EmbeddingRefused, ModelReplyError
-from ragctl.protocols import Embedder
-from ragctl.records import Chunk, EmbeddedChunk, RefusedChunk, Vector
+from ragctl.records.chunks import Chunk, EmbeddedChunk, RefusedChunk
+from ragctl.records.vectors import Vector
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Embedder
 
 REMEMBERED_TEXTS: Final = 8192
 CHUNKS_PER_TEXT: Final = 8

@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Calibration, CoveredTerm, Evidence, EvidenceVerdict, Hit
+from ragctl.records.evidence import Calibration, CoveredTerm, Evidence, EvidenceVerdict
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 RARE_NAME: Final = 20
 """A name in more passages than this says nothing about whether a question is covered."""

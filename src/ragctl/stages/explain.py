@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from ragctl.records import Hit, TermShare
+if TYPE_CHECKING:
+    from ragctl.records.evidence import TermShare
+    from ragctl.records.search import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,18 @@
-"""Stage 7 without a model: the passages are quoted, or said not to cover the question."""
+"""Stage 7 without a model: the passages are quoted, or said not to cover the question.
+
+What quotes is loaded when something is quoted: beside a model that answers it is not needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import ModelReplyError
-from ragctl.records import Draft, Evidence, Prompt
-from ragctl.stages.extract import WORDS, extract
+from ragctl.records.answers import Draft, Prompt
+
+if TYPE_CHECKING:
+    from ragctl.records.evidence import Evidence
 
 NOT_COVERED: Final = "The passages found do not cover this question."
 """The answer without a model where the evidence says so."""
@@ -23,7 +28,7 @@ NEAR_CERTAIN: Final = 0.9
 class ExtractiveGenerator:
     """Answers with parts of the passages; no model takes part."""
 
-    def __init__(self, *, words: int = WORDS) -> None:
+    def __init__(self, *, words: int | None = None) -> None:
         self._words = words
 
     @property
@@ -46,7 +51,7 @@ class ExtractiveGenerator:
                 written_by_model=False,
                 declined=True,
             )
-        text = extract(prompt.question, prompt.passages, words=self._words)
+        text = _quoted(prompt, words=self._words)
         if not text:
             raise ModelReplyError("there is no passage to quote")
         on_text(text)
@@ -70,4 +75,10 @@ def quoted_beneath(draft: Draft, prompt: Prompt) -> str:
     probability = prompt.evidence.probability if prompt.evidence else None
     if not draft.written_by_model or probability is None or probability < NEAR_CERTAIN:
         return ""
-    return extract(prompt.question, prompt.passages)
+    return _quoted(prompt)
+
+
+def _quoted(prompt: Prompt, *, words: int | None = None) -> str:
+    from ragctl.stages.extract import WORDS, extract
+
+    return extract(prompt.question, prompt.passages, words=WORDS if words is None else words)

@@ -20,9 +20,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragctl.records import LinkStyle, UrlStyle
+if TYPE_CHECKING:
+    from ragctl.records.links import LinkStyle
+    from ragctl.records.pages import UrlStyle
 
 
 def page_link(

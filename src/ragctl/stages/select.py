@@ -8,8 +8,10 @@ behind; a passage that holds a rare name of the question always stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.records import Hit
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 
 def worth_sending(passages: Sequence[Hit], *, least_share: float) -> tuple[Hit, ...]:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Answer, Claim, LinkStyle, Problem
+from ragctl.records.answers import Answer, Claim, Problem
 from ragctl.stages.check import cite, nearest_pages, with_support
 from ragctl.stages.claims import is_unfounded
+
+if TYPE_CHECKING:
+    from ragctl.records.links import LinkStyle
 
 NOTHING_HOLDS: Final = "The passages bear out no statement of the answer."
 """What is shown in place of an answer of which nothing is left."""

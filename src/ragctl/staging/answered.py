@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragctl.answering import with_attempt
 from ragctl.artifacts.answers import (
@@ -27,24 +27,20 @@ from ragctl.artifacts.retrieved import (
     write_retrieved,
 )
 from ragctl.errors import UsageError
-from ragctl.indexing import require_same_model
-from ragctl.pipeline import AnswerOptions, checked
-from ragctl.protocols import Embedder, Generator
-from ragctl.records import (
-    Answer,
-    Chunk,
-    Draft,
-    Hit,
-    IndexIdentity,
-    Prompt,
-    Timings,
-    Vector,
-)
+from ragctl.index_match import require_same_model
+from ragctl.pipeline.answer import AnswerOptions, checked
+from ragctl.records.answers import Answer, Draft, Prompt, Timings
+from ragctl.records.search import Hit
+from ragctl.records.vectors import IndexIdentity, Vector
 from ragctl.stages.render import render, sent_body
-from ragctl.stages.template import Template
 from ragctl.stages.tokens import TOKEN_COUNTER, estimated_tokens
 from ragctl.staging.reading import recorded_embedding
 from ragctl.staging.running import StageRun, command_for, run_on_files
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Embedder, Generator
+    from ragctl.records.chunks import Chunk
+    from ragctl.stages.template import Template
 
 VECTOR_SEARCH = "exact cosine over index.npz"
 VECTOR_MODE = "vector"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragctl.artifacts.answers import write_answer, write_draft, write_prompt
 from ragctl.artifacts.index import write_index
@@ -14,9 +14,6 @@ from ragctl.artifacts.pages import writing_pages
 from ragctl.artifacts.passages import writing_passages
 from ragctl.artifacts.retrieved import Retrieved, vector_sha256, write_retrieved
 from ragctl.artifacts.vectors import read_vectors, writing_vectors
-from ragctl.pipeline import AnswerOptions
-from ragctl.protocols import Chunker, Generator, Parser, Retriever
-from ragctl.records import Answer, Draft, EmbeddingIdentity, Hit, Prompt, Query, Vector
 from ragctl.stages.render import render
 from ragctl.staging.answered import (
     answer_counts,
@@ -35,6 +32,13 @@ from ragctl.staging.reading import (
     found_in,
     parse_parameters,
 )
+
+if TYPE_CHECKING:
+    from ragctl.pipeline.answer import AnswerOptions
+    from ragctl.protocols import Chunker, Generator, Parser, Retriever
+    from ragctl.records.answers import Answer, Draft, Prompt
+    from ragctl.records.search import Hit, Query
+    from ragctl.records.vectors import EmbeddingIdentity, Vector
 
 
 def export_index(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragctl.artifacts.index import write_index
 from ragctl.artifacts.manifest import Folder
@@ -14,8 +14,7 @@ from ragctl.artifacts.pages import read_pages, writing_pages
 from ragctl.artifacts.passages import read_passages, writing_passages
 from ragctl.artifacts.vectors import read_vectors, writing_vectors
 from ragctl.errors import UsageError
-from ragctl.protocols import Chunker, Embedder, Parser
-from ragctl.records import EmbeddedChunk, EmbeddingIdentity
+from ragctl.records.chunks import EmbeddedChunk
 from ragctl.stages.embed import embed
 from ragctl.staging.reading import (
     CONTENT,
@@ -30,6 +29,10 @@ from ragctl.staging.reading import (
     require_apart,
 )
 from ragctl.staging.running import Run, StageRun, run_on_files
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Chunker, Embedder, Parser
+    from ragctl.records.vectors import EmbeddingIdentity
 
 
 def run_parse(folder: Path, content: Content, parser: Parser, *, force: bool = False) -> StageRun:

@@ -14,7 +14,9 @@ from ragctl.artifacts.storage import record_of
 from ragctl.errors import ContentError, UsageError
 from ragctl.files import Found, find, read
 from ragctl.protocols import Chunker, Parser
-from ragctl.records import Chunk, EmbeddingIdentity, LeftOut, Page, SourceFile
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import LeftOut, Page, SourceFile
+from ragctl.records.vectors import EmbeddingIdentity
 from ragctl.stages.embed import content_hash, embedded_text
 
 CONTENT = "content"

@@ -6,21 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragctl.errors import ContentError, ModelError
 from ragctl.files import Found, find, read
-from ragctl.protocols import Parser
-from ragctl.records import (
-    Answer,
-    Heading,
-    Hit,
-    Page,
-    PassageRank,
-    PassageRanks,
-    StoredChunk,
-    StoredPage,
-)
 from ragctl.stages.links import address_of
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Parser
+    from ragctl.records.answers import Answer
+    from ragctl.records.pages import Heading, Page
+    from ragctl.records.search import Hit, PassageRank, PassageRanks
+    from ragctl.records.stored import StoredChunk, StoredPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.records import Hit
 from ragctl.why.evidence import Asking, Evidence, place_of
 from ragctl.why.ranks import brought_in, ranked, why_not_found
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

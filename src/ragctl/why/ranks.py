@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import PassageRank
-from ragctl.why.evidence import Asking, Evidence
+if TYPE_CHECKING:
+    from ragctl.records.search import PassageRank
+    from ragctl.why.evidence import Asking, Evidence
 
 _HELPFUL_K: Final = 20
 _RANKINGS: Final = {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ragctl.db.database import Database
-from ragctl.pipeline import AnswerOptions
-from ragctl.settings import Settings
+from typing import TYPE_CHECKING
+
+from ragctl.pipeline.answer import AnswerOptions
 from ragctl.wiring.search import calibration_of
 from ragctl.wiring.stages import link_style, make_template, prompt_budget
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.settings import Settings
 
 
 def answer_options(

@@ -5,19 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import ragctl
 from ragctl.cache.answers import CachedAnswers, CachePolicy
 from ragctl.cache.embedder import QuestionMemory
 from ragctl.cache.keys import scope_of
 from ragctl.db.answer_cache import CacheBounds, StoredAnswers
-from ragctl.db.database import Database
-from ragctl.db.question_embeddings import QuestionEmbeddings
-from ragctl.errors import DatabaseError
-from ragctl.pipeline import AnswerOptions
-from ragctl.records import Answer, IndexIdentity, KeptAnswer
-from ragctl.settings import Settings
+from ragctl.records.answers import Answer
+
+if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.question_embeddings import QuestionEmbeddings
+    from ragctl.errors import DatabaseError
+    from ragctl.pipeline.answer import AnswerOptions
+    from ragctl.records.cached import KeptAnswer
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 CacheUse = Literal["on", "off", "refresh"]
 

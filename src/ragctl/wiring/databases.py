@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragctl.db import embedded
 from ragctl.db.connect import Connection, connect
@@ -10,11 +11,13 @@ from ragctl.db.database import Database
 from ragctl.db.embedded import connect_embedded, create_database, database_name
 from ragctl.db.migrate import migrate, set_foreign_table_aside
 from ragctl.db.server import EmbeddedServer
-from ragctl.db.statements import Migration
 from ragctl.errors import ContentError, DatabaseMissing
-from ragctl.records import SiteSummary
-from ragctl.settings import Settings
 from ragctl.wiring.places import data_directory
+
+if TYPE_CHECKING:
+    from ragctl.db.statements import Migration
+    from ragctl.records.stored import SiteSummary
+    from ragctl.settings import Settings
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

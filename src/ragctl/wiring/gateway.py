@@ -10,17 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ragctl.addresses import normalise_host, without_password
-from ragctl.errors import DatabaseError
-from ragctl.protocols import Breakers, Generator
 from ragctl.route_settings import RouteSettings
-from ragctl.settings import Settings
 
 if TYPE_CHECKING:  # the gateway is loaded where somebody writes an answer
     from ragctl.db.database import Database
+    from ragctl.errors import DatabaseError
     from ragctl.gateway.deadline import Deadlines
     from ragctl.gateway.generator import GatewayGenerator
     from ragctl.gateway.routes import Route
     from ragctl.gateway.trial import Trial
+    from ragctl.protocols import Breakers, Generator
+    from ragctl.settings import Settings
 
 
 def make_routes(settings: Settings, *, environ: Mapping[str, str] | None = None) -> list[Route]:
@@ -97,10 +97,12 @@ def _route(route: RouteSettings, settings: Settings, environ: Mapping[str, str])
     address = normalise_host(route.url or settings.ollama.url)
 
     def make(deadlines: Deadlines) -> Generator:
-        from ragctl.wiring.openai import key_in, openai_generator
+        from ragctl.wiring.keys import key_in
 
         key = key_in(route.api_key_env, environ, what=f"route {route.name!r}")
         if route.provider == "openai":
+            from ragctl.wiring.openai import openai_generator
+
             return openai_generator(route, settings, deadlines, key)
         return _ollama(route, address, settings, deadlines, key)
 

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragctl.errors import RateLimited
-from ragctl.protocols import Generator
-from ragctl.records import Place
-from ragctl.settings import Settings
-from ragctl.wiring.models import Chosen
 
 if TYPE_CHECKING:
     from ragctl.db.database import Database
     from ragctl.gateway.giving_way import GivingWay
+    from ragctl.protocols import Generator
+    from ragctl.records.gateway import Place
+    from ragctl.settings import Settings
+    from ragctl.wiring.models import Chosen
 
 SPARE_SECONDS = 15.0
 """What a generator may take beyond its budget before its slot is taken for lost."""

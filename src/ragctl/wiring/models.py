@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ragctl.errors import DatabaseError, IndexMismatch, ModelError, ModelMissing
-from ragctl.protocols import Embedder, Generator
-from ragctl.records import IndexIdentity
-from ragctl.settings import Settings
 from ragctl.wiring.places import data_directory
 
 if TYPE_CHECKING:
     from ragctl.db.database import Database
     from ragctl.models.ollama import OllamaClient
+    from ragctl.protocols import Embedder, Generator
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
 
 DEFAULT_OLLAMA_MODEL = "nomic-embed-text"
 Part = TypeVar("Part")

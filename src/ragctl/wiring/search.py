@@ -7,15 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ragctl.cache.embedder import QuestionMemory, RememberingEmbedder
-from ragctl.db.database import Database
-from ragctl.db.search import Rankings, TermShares
 from ragctl.errors import ModelMissing, ModelUnreachable
-from ragctl.protocols import Coverage, Embedder, Retriever
-from ragctl.records import Calibration, IndexIdentity
-from ragctl.settings import Settings
 from ragctl.wiring.models import make_embedder, require_same_name
 
 if TYPE_CHECKING:
+    from ragctl.db.database import Database
+    from ragctl.db.search import Rankings, TermShares
+    from ragctl.protocols import Coverage, Embedder, Retriever
+    from ragctl.records.evidence import Calibration
+    from ragctl.records.vectors import IndexIdentity
+    from ragctl.settings import Settings
     from ragctl.stages.catalogue import Catalogue
 
 
@@ -47,7 +48,7 @@ def make_search(
     Raises what :func:`~ragctl.wiring.models.make_embedder` raises where vectors are asked for by
     name, and :class:`~ragctl.errors.IndexMismatch` in every mode that uses them.
     """
-    from ragctl.indexing import require_same_model
+    from ragctl.index_match import require_same_model
 
     retriever = make_retriever(settings, database)
     if settings.retrieval.mode == "keyword":

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragctl.errors import SettingsError
-from ragctl.protocols import Chunker, Parser
-from ragctl.records import LinkStyle, UrlStyle
-from ragctl.settings import Settings
+from ragctl.records.links import LinkStyle
 from ragctl.wiring.places import SETTINGS_NAME
 
 if TYPE_CHECKING:
+    from ragctl.protocols import Chunker, Parser
+    from ragctl.records.pages import UrlStyle
+    from ragctl.settings import Settings
     from ragctl.stages.template import Template
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ragctl.observe.retention import Retention
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.settings import Settings
 
 
 def retention(settings: Settings) -> Retention:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import StoredPage
 from ragctl.stages.catalogue import replies
 from ragctl.stages.catalogue.contents import Catalogue, Track, date_in_name
 from ragctl.stages.catalogue.forms import learner_topic
 from ragctl.stages.catalogue.readings import PAGE_NOUNS, VAGUE_NOUNS, Reading
 from ragctl.stages.catalogue.replies import CatalogueAnswer
 from ragctl.stages.catalogue.words import Words, number_of, stem, word_set, words_of
+
+if TYPE_CHECKING:
+    from ragctl.records.stored import StoredPage
 
 # Words for a page that are also names of tracks, beside a track's own name.
 _TRACKS_OF_NOUNS: Final = {"post": ("blog", "post")}

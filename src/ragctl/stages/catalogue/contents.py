@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import StoredPage
 from ragctl.stages.catalogue.words import Words, contains, stems_of, word_set, words_of
+
+if TYPE_CHECKING:
+    from ragctl.records.stored import StoredPage
 
 _NUMBERED: Final = re.compile(r"(\d{1,4})(?![\d.]|-\d\d-\d\d)[-_. ]*(.*)")
 _DATED: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?!\d)[-_. ]*(.*)")

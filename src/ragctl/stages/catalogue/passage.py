@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.stages.catalogue.contents import Catalogue, Track
 from ragctl.stages.catalogue.readings import PAGE_NOUNS, TRACK_NOUNS, VAGUE_NOUNS
 from ragctl.stages.catalogue.replies import pages_counted
 from ragctl.stages.catalogue.words import ORDINAL, Words, stems_of, word_set, words_of
 from ragctl.stages.tokens import estimated_tokens
+
+if TYPE_CHECKING:
+    from ragctl.stages.catalogue.contents import Catalogue, Track
 
 LONGEST_TOKENS: Final = 300
 """The most tokens of a catalogue passage, by :func:`ragctl.stages.tokens.estimated_tokens`."""
@@ -127,6 +129,8 @@ def _tracks_named(words: Words, catalogue: Catalogue) -> tuple[Track, ...]:
 
 def _is_named(phrase: str, text: str) -> bool:
     """Whether a track's name stands where a place or the first part of a compound stands."""
+    if phrase not in text:  # so for nearly all: the patterns below take long to make
+        return False
     name, nouns = re.escape(phrase), "|".join(sorted(TRACK_NOUNS))
     text = re.sub(rf"\b{_BUT}(?: of)? {name}(?: (?:{nouns}))?(?= |$)", " ", text)
     return bool(

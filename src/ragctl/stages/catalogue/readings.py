@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.stages.catalogue.contents import Catalogue, Track
 from ragctl.stages.catalogue.words import Words, stem, stems_of, word_set, words_of
+
+if TYPE_CHECKING:
+    from ragctl.stages.catalogue.contents import Catalogue, Track
 
 PAGE_NOUNS: Final = "pages?|chapters?|posts?|essays?|articles?"
 VAGUE_NOUNS: Final = (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragctl.records import StoredPage
-from ragctl.stages.catalogue.contents import Catalogue, Track
+if TYPE_CHECKING:
+    from ragctl.records.stored import StoredPage
+    from ragctl.stages.catalogue.contents import Catalogue, Track
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.stages.chunk.blocks import Leaf
 from ragctl.stages.chunk.cuts import line_cuts, text_spans
 from ragctl.stages.chunk.tokens import estimated_tokens
+
+if TYPE_CHECKING:
+    from ragctl.stages.chunk.blocks import Leaf
 
 GLUED: Final = 0.0
 """No cut here unless the hard limit leaves no other way."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.errors import SettingsError
-from ragctl.records import Chunk, Page
+from ragctl.records.chunks import Chunk
 from ragctl.stages.chunk.labels import HeadingIndex
+
+if TYPE_CHECKING:
+    from ragctl.records.pages import Page
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?]\s")

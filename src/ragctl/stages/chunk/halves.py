@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ragctl.records import Chunk
+if TYPE_CHECKING:
+    from ragctl.records.chunks import Chunk
 
 SHORTEST_CHARACTERS = 80
 _BORDER = re.compile(r"\n|(?<=[.!?])\s|\s")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ragctl.records import Heading
+if TYPE_CHECKING:
+    from ragctl.records.pages import Heading
 
 
 class HeadingIndex:

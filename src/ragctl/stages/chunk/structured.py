@@ -12,15 +12,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.errors import SettingsError
-from ragctl.records import Chunk, Heading, Page
+from ragctl.records.chunks import Chunk
 from ragctl.stages.chunk.atoms import Room, atoms
 from ragctl.stages.chunk.blocks import Leaf, leaves
 from ragctl.stages.chunk.labels import HeadingIndex
 from ragctl.stages.chunk.packing import pack
 from ragctl.stages.chunk.tokens import TOKEN_COUNTER, estimated_tokens, fitting_end, within
+
+if TYPE_CHECKING:
+    from ragctl.records.pages import Heading, Page
 
 RULES_VERSION: Final = 2
 """Goes up when the same page gives other passages."""

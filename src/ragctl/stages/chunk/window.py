@@ -9,11 +9,15 @@ an English WordPiece vocabulary in prose, and never many more than 400.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ragctl.errors import SettingsError
-from ragctl.records import Chunk, Page
+from ragctl.records.chunks import Chunk
 from ragctl.stages.chunk.labels import HeadingIndex
 from ragctl.stages.chunk.tokens import TOKEN_COUNTER, token_spans
+
+if TYPE_CHECKING:
+    from ragctl.records.pages import Page
 
 
 class WindowChunker:

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import log
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.stages.borders import CODE_SPAN
-from ragctl.stages.claims.passages import Passage
 from ragctl.stages.claims.polarity import sides_of
 from ragctl.stages.claims.statements import without_marks, without_opening
 from ragctl.stages.claims.vocabulary import CALENDAR, FREE_NUMBERS, NOUNS_TOO, NUMBER_WORDS
@@ -29,6 +28,9 @@ from ragctl.stages.claims.words import (
     stem,
     stopwords,
 )
+
+if TYPE_CHECKING:
+    from ragctl.stages.claims.passages import Passage
 
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{12,200})[\"”]")
 _NAME_LIKE: Final = re.compile(

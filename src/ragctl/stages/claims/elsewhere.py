@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Claim, Hit
+from ragctl.records.search import Hit
 from ragctl.stages.claims.verdict import check_claims, is_unfounded
+
+if TYPE_CHECKING:
+    from ragctl.records.answers import Claim
 
 LISTED: Final = "no citation; the list of pages supports it"
 

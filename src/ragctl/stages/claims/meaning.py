@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.stages.claims.asked import Asked, known_values
-from ragctl.stages.claims.passages import Unit
 from ragctl.stages.claims.polarity import in_scope, same_in, softens
 from ragctl.stages.claims.vocabulary import FREE_NUMBERS, NEGATIONS
 from ragctl.stages.claims.words import code_names, joined, keys_of
+
+if TYPE_CHECKING:
+    from ragctl.stages.claims.passages import Unit
 
 
 def opposed(asked: Asked, unit: Unit) -> tuple[str, ...]:

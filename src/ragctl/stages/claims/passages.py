@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit
 from ragctl.stages.borders import split_sentences
 from ragctl.stages.claims.words import (
     Clause,
@@ -21,6 +20,9 @@ from ragctl.stages.claims.words import (
     values_in,
     words_of,
 )
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 FENCE: Final = re.compile(r"^\s{0,3}(?:```|~~~)")
 ITEM: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")

@@ -6,13 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Claim, Hit, Verdict
+from ragctl.records.answers import Claim, Verdict
 from ragctl.stages.claims.asked import take_apart, weights_of
 from ragctl.stages.claims.evidence import Coverage, Evidence, cover, weigh
 from ragctl.stages.claims.passages import Passage, merged_passages, read_passage
 from ragctl.stages.claims.statements import Statement, statements_of
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 LEAST_NEAR: Final = 0.28
 LEAST_WHOLE: Final = 0.35

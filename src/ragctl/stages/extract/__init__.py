@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit
 from ragctl.stages.extract.choose import chosen_units
 from ragctl.stages.extract.layout import laid_out, named
 from ragctl.stages.extract.units import Unit, units_of
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 __all__ = ["WORDS", "extract"]
 

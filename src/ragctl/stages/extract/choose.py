@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit
 from ragctl.stages.extract.cues import Wanted
 from ragctl.stages.extract.listing import part_of
 from ragctl.stages.extract.terms import Terms
 from ragctl.stages.extract.units import Unit, points_away
 from ragctl.stages.sentences import stems
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 MOST_ROWS: Final = 4
 MOST_CANDIDATES: Final = 120

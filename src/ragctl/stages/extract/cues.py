@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.stages.claims.vocabulary import listed
-from ragctl.stages.extract.units import Unit
+
+if TYPE_CHECKING:
+    from ragctl.stages.extract.units import Unit
 
 _QUANTITY: Final = re.compile(
     r"\bhow (?:many|much|long|often|far|big|large|small|fast|slow|old|high|low|deep|wide|soon)\b"

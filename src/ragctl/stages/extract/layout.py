@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit
 from ragctl.stages.extract.units import Unit, points_on
 from ragctl.stages.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 _NUMBERED: Final = re.compile(r"^(?:\d+[.)])+\s+(?=\S)")
 _ENDS: Final = ".!?。！？"

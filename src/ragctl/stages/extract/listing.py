@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.stages.extract.terms import Terms
-from ragctl.stages.extract.units import Unit
 from ragctl.stages.sentences import stemmed
+
+if TYPE_CHECKING:
+    from ragctl.stages.extract.terms import Terms
+    from ragctl.stages.extract.units import Unit
 
 MOST_LINES: Final = 12
 BORDER: Final = 0.08

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragctl.stages.claims.vocabulary import SYNONYMS
-from ragctl.stages.extract.units import Unit
 from ragctl.stages.names import name_keys, names_of
 from ragctl.stages.sentences import stemmed, stems
+
+if TYPE_CHECKING:
+    from ragctl.stages.extract.units import Unit
 
 SYNONYM: Final = 0.7
 SAME_BEGINNING: Final = 0.3

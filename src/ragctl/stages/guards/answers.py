@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Hit, Problem, Prompt
+from ragctl.records.answers import Problem, Prompt
 from ragctl.stages.guards.hosts import foreign_hosts
 from ragctl.stages.guards.instructions import instructions_in
 from ragctl.stages.guards.secrets import find_secrets
+
+if TYPE_CHECKING:
+    from ragctl.records.search import Hit
 
 MOST_NAMED: Final = 5
 """How many hosts or passages a problem names."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ragctl.records import Answer, Citation, Problem
+from ragctl.records.answers import Answer, Citation, Problem
 from ragctl.stages.guards.secrets import masked
 
 SECRET: Final = "secret"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from ragctl.protocols import Slugger
-from ragctl.records import Heading, Page, SourceFile
+from ragctl.records.pages import Heading, Page, SourceFile
 from ragctl.stages.parse.blocks import Document, structure
 from ragctl.stages.parse.decoding import decode
 from ragctl.stages.parse.edits import apply_edits, merged, without_overlaps
@@ -21,6 +21,9 @@ from ragctl.stages.parse.opaque import opaque_edits
 from ragctl.stages.parse.order import reading_order, stem_of
 from ragctl.stages.parse.pdf import parse_pdf
 from ragctl.stages.parse.slugs import GitHubSlugger, slug
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Slugger
 
 __all__ = ["GitHubSlugger", "MarkdownParser", "parse", "slug"]
 

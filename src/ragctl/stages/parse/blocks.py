@@ -7,11 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markdown_it.utils import EnvType
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType
 
 Kind = Literal["fence", "indented", "html", "text"]
 _KINDS: dict[str, Kind] = {

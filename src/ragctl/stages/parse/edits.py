@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ragctl.records import Removal
+from ragctl.records.pages import Removal
 from ragctl.stages.parse.blocks import line_starts
 
 

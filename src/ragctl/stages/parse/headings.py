@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragctl.protocols import Slugger, SourceSlugger
-from ragctl.records import Heading
+from ragctl.records.pages import Heading
 from ragctl.stages.parse.blocks import Document, RawHeading, index_of, line_starts, visible_label
 from ragctl.stages.parse.edits import Edit
 

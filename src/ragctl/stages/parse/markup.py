@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ragctl.stages.parse.blocks import Block, Document
 from ragctl.stages.parse.edits import Edit
+
+if TYPE_CHECKING:
+    from ragctl.stages.parse.blocks import Block, Document
 
 
 def _names(text: str) -> frozenset[str]:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ragctl.stages.parse.blocks import Document
 from ragctl.stages.parse.edits import Edit
+
+if TYPE_CHECKING:
+    from ragctl.stages.parse.blocks import Document
 
 _SVG = re.compile(r"<(?i:(/?)svg)(?![\w.-])([^<>]*+)>")
 _COMMENT_END = re.compile(r"-->")

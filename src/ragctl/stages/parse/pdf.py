@@ -10,7 +10,7 @@ import hashlib
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from ragctl.records import Heading, Page, SourceFile
+from ragctl.records.pages import Heading, Page, SourceFile
 from ragctl.stages.parse.decoding import REPLACEMENT
 from ragctl.stages.parse.order import reading_order, stem_of
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from ragctl.protocols import Slugger
 from ragctl.stages.parse.slugs import GitHubSlugger
+
+if TYPE_CHECKING:
+    from ragctl.protocols import Slugger
 
 _HUGO_KEPT = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd"))
 _AUTOLINK = re.compile(r"<([A-Za-z][\w+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>")

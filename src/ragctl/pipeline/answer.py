@@ -1,59 +1,19 @@
-"""The pipeline: ``ingest`` is stages 1 to 4, ``answer`` stages 5 to 8. Read this file first.
-
-Both take their parts as arguments and know none of them by name; ``wiring`` chooses. No
-transaction is open while a model works, and every page is written whole or not at all.
-"""
+"""Stages 5 to 8: from a question to an answer whose claims are checked."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from typing import TYPE_CHECKING
 
 from ragctl.answering import written
-from ragctl.db.database import Database
 from ragctl.errors import ModelMissing, ModelUnreachable
-from ragctl.indexing import (
-    IngestOptions,
-    agreed_identity,
-    changed_files,
-    cut_pages,
-    readable_files,
-    rebuild,
-    record_identity,
-    remove_gone,
-    require_same_chunker,
-    require_same_root,
-    store_pages,
-    with_vectors,
-)
-from ragctl.ledger import Ledger
 from ragctl.observe import attributes
-from ragctl.observe.stopwatch import Stopwatch
 from ragctl.prompts import balanced
-from ragctl.protocols import Chunker, Coverage, Embedder, Generator, Parser, Retriever
-from ragctl.records import (
-    Answer,
-    Attempt,
-    Calibration,
-    Citation,
-    Draft,
-    Evidence,
-    Hit,
-    IngestProgress,
-    IngestSummary,
-    LeftOut,
-    LinkStyle,
-    Problem,
-    Prompt,
-    Query,
-    SourceFile,
-    StoredPage,
-    Timings,
-    Vector,
-)
+from ragctl.records.answers import Answer, Attempt, Citation, Draft, Problem, Prompt, Timings
+from ragctl.records.links import LinkStyle
+from ragctl.records.search import Hit, Query
 from ragctl.stages.catalogue import Catalogue, recognise
 from ragctl.stages.check import cite, find_problems, nearest_pages, with_support
 from ragctl.stages.claims import check_claims, with_site_known
@@ -65,12 +25,16 @@ from ragctl.stages.links import link_to
 from ragctl.stages.names import name_keys
 from ragctl.stages.refusals import is_refusal
 from ragctl.stages.render import render
-from ragctl.stages.template import Template
+
+if TYPE_CHECKING:
+    from ragctl.observe.stopwatch import Stopwatch
+    from ragctl.protocols import Coverage, Embedder, Generator, Retriever
+    from ragctl.records.evidence import Calibration, Evidence
+    from ragctl.records.stored import StoredPage
+    from ragctl.records.vectors import Vector
+    from ragctl.stages.template import Template
 
 CATALOGUE_ROUTE = "catalogue"
-
-Clock = Callable[[], float]
-"""Seconds from any fixed point, as ``time.perf_counter`` gives them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,86 +61,6 @@ class AnswerOptions:
     links: LinkStyle = field(default_factory=LinkStyle)
     allowed_hosts: tuple[str, ...] = ()
     block: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurveyedPage:
-    """A page as counted by :func:`survey`."""
-
-    track: str
-    is_landing: bool
-    passages: int
-
-
-def ingest(
-    sources: Sequence[SourceFile],
-    left_out: Sequence[LeftOut],
-    *,
-    options: IngestOptions,
-    database: Database,
-    chunker: Chunker,
-    embedder: Embedder,
-    report: Callable[[IngestProgress], None],
-    clock: Clock,
-) -> IngestSummary:
-    """Bring the database to what the files say, and return what was done.
-
-    Unchanged pages are left alone, changed ones replaced each in one transaction, pages whose
-    file is gone removed. Raises :class:`~ragctl.errors.ContentRootMismatch` and
-    :class:`~ragctl.errors.IndexMismatch` before anything is embedded.
-    """
-    require_same_root(database, options.root, moved=options.moved)
-    recorded = database.identity.load()
-    if not options.rebuild:
-        require_same_chunker(recorded, chunker)
-    ledger = Ledger(sources, left_out, clock=clock, report=report)
-    run = database.runs.start()
-    try:
-        stored = {page.url: page for page in database.pages.all()}
-        changed = changed_files(sources, stored, database, options, ledger)
-        pages = cut_pages(changed, options.parser, chunker, drafts=options.drafts, ledger=ledger)
-        first = next(pages, None)
-        if first is not None:
-            recorded = agreed_identity(recorded, chunker, embedder, rebuilds=options.rebuild)
-            pages = chain((first,), pages)
-            if options.rebuild:
-                rebuild(sources, pages, recorded, database, chunker, embedder, options, ledger)
-            else:
-                record_identity(database, options.root, recorded)
-                for batch in with_vectors(pages, database, embedder, options, ledger):
-                    store_pages(batch, database, options.parser, ledger)
-        if recorded is not None:
-            record_identity(database, options.root, recorded)  # --moved, also without a change
-        remove_gone(stored, database, options, ledger)
-        held = [page for page in database.pages.all() if options.covers(page)]
-        summary = ledger.summary(root=options.root, index=recorded, pages=held)
-    except BaseException:
-        with suppress(Exception):  # the connection may be what broke
-            database.runs.finish(run, outcome="stopped", counts=ledger.counts())
-        raise
-    outcome = "findings" if summary.has_findings else "done"
-    database.runs.finish(run, outcome=outcome, counts=ledger.counts())
-    return summary
-
-
-def survey(
-    sources: Sequence[SourceFile],
-    left_out: Sequence[LeftOut],
-    *,
-    root: str,
-    parser: Parser,
-    chunker: Chunker,
-    drafts: bool,
-    clock: Clock,
-) -> IngestSummary:
-    """Return what an ingest would find: pages read and cut, nothing embedded or stored."""
-    ledger = Ledger(sources, left_out, clock=clock, report=lambda _progress: None)
-    files = readable_files(sources, ledger)
-    pages = [
-        SurveyedPage(track=page.track, is_landing=page.is_landing, passages=len(passages))
-        for page, passages in cut_pages(files, parser, chunker, drafts=drafts, ledger=ledger)
-    ]
-    return ledger.summary(root=root, index=None, pages=pages)
 
 
 def answer(
