@@ -22,6 +22,7 @@ from ragctl.evaluate.answers import (
     score_answer,
 )
 from ragctl.evaluate.questions import Gold, KnownQuestion, QuestionFile
+from ragctl.evaluate.runs import RunBase
 from ragctl.records.answers import (
     Answer,
     Citation,
@@ -269,17 +270,15 @@ def test_a_run_is_stored_by_its_route_without_any_text() -> None:
         provider="ollama", model="n", digest="", dimensions=768, document_prefix="", query_prefix=""
     )
     rows = [scored(known("q", facts=("fact",)), given("No [1].", verdicts=("weak",)))]
-    run = answers_run(
-        rows,
-        run_id="r",
+    base = RunBase(
         at=datetime(2026, 3, 4, tzinfo=UTC),
         file=QuestionFile(path=Path("folder/questions.jsonl"), text="", sha256="aa"),
         identity=IndexIdentity(embedding=embedding, chunker="c", chunker_parameters={}),
         passages=7,
-        route="ollama/a",
         k=5,
         program_version="1",
     )
+    run = answers_run(rows, base, run_id="r", route="ollama/a")
     assert (run.kind, run.label, run.file) == ("answers", "ollama/a", "questions.jsonl")
     assert run.figures["facts"] == 0.0
     assert run.figures["supported"] == 0.0

@@ -51,7 +51,7 @@ def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> 
     checks += _guarded("database", lambda: _database(settings, found))
     is_broken = any(check.outcome == "fail" for check in checks)
     checks += _guarded("Ollama", lambda: _ollama(settings, found))
-    checks += _guarded("embedded model", lambda: _offline_model(settings, environ, found))
+    checks += _guarded("embedded model", lambda: _offline_model(settings))
     if not is_broken:
         checks += _guarded("embedding", lambda: _embedding(settings, found))
     checks += _guarded("writing", lambda: _writing(settings, found))
@@ -68,8 +68,6 @@ class _Found:
     database: Database | None = None
     identity: IndexIdentity | None = None
     ollama_models: Mapping[str, str] | None = None
-    ollama_problem: str = ""
-    has_offline_model: bool = False
     is_empty: bool = True
 
 
@@ -218,7 +216,6 @@ def _ollama(settings: Settings, found: _Found) -> Iterator[Check]:
         found.ollama_models = client.models()
         version = client.version()
     except ModelError as error:
-        found.ollama_problem = error.message
         origin = settings.origin("ollama.url")
         yield Check(
             name="Ollama",
@@ -235,11 +232,8 @@ def _ollama(settings: Settings, found: _Found) -> Iterator[Check]:
     )
 
 
-def _offline_model(
-    settings: Settings, environ: Mapping[str, str], found: _Found
-) -> Iterator[Check]:
+def _offline_model(settings: Settings) -> Iterator[Check]:
     usable, message, fix = wiring.offline_model_state(settings)
-    found.has_offline_model = usable
     yield Check(
         name="embedded model", outcome="pass" if usable else "warn", message=message, fix=fix
     )

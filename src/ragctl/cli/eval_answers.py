@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl import __version__, wiring
+from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.eval_answers_shown import BOUND_NAMES, answers_document, show_answers
-from ragctl.cli.eval_store import require_index, store_runs
+from ragctl.cli.eval_store import new_id, require_index, run_base, store_runs
 from ragctl.cli.eval_tables import show_broken
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Doing
@@ -29,19 +28,16 @@ from ragctl.evaluate.answer_runs import (
 )
 from ragctl.evaluate.answers import SHARES, ScoredAnswer, answer_means, evaluate_answers
 from ragctl.evaluate.bounds import broken_bounds, parse_bounds
-from ragctl.evaluate.questions import KnownQuestion, QuestionFile, open_questions
+from ragctl.evaluate.questions import KnownQuestion, open_questions
 from ragctl.observe.stopwatch import Stopwatch
-from ragctl.observe.traces import trace_id
 from ragctl.pipeline.answer import answer, keyword_only, look_up
 from ragctl.stages.catalogue import catalogue_passage
 from ragctl.wiring.answers import answer_options
 
 if TYPE_CHECKING:
     from ragctl.db.database import Database
-    from ragctl.db.evaluations import Outcome
     from ragctl.protocols import Generator
     from ragctl.records.answers import Answer
-    from ragctl.records.evaluations import Evaluation
     from ragctl.records.vectors import IndexIdentity
     from ragctl.settings import Settings
 
@@ -111,7 +107,11 @@ def answers(
         identity, passages = require_index(database)
         scored = _all_scored(asked, variants, database, identity, output)
         settings = variants[0]
-        runs = _runs(scored, opened, identity, passages, k=settings.retrieval.k)
+        base = run_base(opened, identity, passages, k=settings.retrieval.k)
+        runs = [
+            (answers_run(each, base, run_id=new_id(base), route=label), answer_outcomes(each))
+            for label, each in scored.items()
+        ]
         is_whole = len(asked) == len(questions)
         stored = store_runs(database, runs, output) if is_whole and not no_store else {}
     if not is_whole:
@@ -253,33 +253,6 @@ def _asking(
 
 def _ignored(_piece: object) -> None:
     """Take a piece of an answer that nobody reads while it comes."""
-
-
-def _runs(
-    scored: Mapping[str, Sequence[ScoredAnswer]],
-    file: QuestionFile,
-    identity: IndexIdentity,
-    passages: int,
-    *,
-    k: int,
-) -> list[tuple[Evaluation, Sequence[Outcome]]]:
-    """Return what is stored of each route."""
-    at = datetime.now(UTC)
-    runs: list[tuple[Evaluation, Sequence[Outcome]]] = []
-    for route, each in scored.items():
-        run = answers_run(
-            each,
-            run_id=trace_id(at, os.urandom(10)),
-            at=at,
-            file=file,
-            identity=identity,
-            passages=passages,
-            route=route,
-            k=k,
-            program_version=__version__,
-        )
-        runs.append((run, answer_outcomes(each)))
-    return runs
 
 
 class _Progress:

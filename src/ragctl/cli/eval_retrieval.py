@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from ragctl import __version__, wiring
+from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.eval_documents import retrieval_document
 from ragctl.cli.eval_progress import QuestionProgress
-from ragctl.cli.eval_store import require_index, store_runs
+from ragctl.cli.eval_store import new_id, require_index, run_base, store_runs
 from ragctl.cli.eval_tables import show_broken, show_retrieval
 from ragctl.cli.output import Output
 from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ModelUnreachable
 from ragctl.evaluate.bounds import broken_bounds, parse_bounds
 from ragctl.evaluate.comparison import Measured, compare_searches
-from ragctl.evaluate.questions import KnownQuestion, QuestionFile, open_questions
+from ragctl.evaluate.questions import KnownQuestion, open_questions
 from ragctl.evaluate.retrieval import (
     Scored,
     evaluate_retrieval,
@@ -31,13 +30,10 @@ from ragctl.evaluate.retrieval import (
     shares,
 )
 from ragctl.evaluate.runs import outcomes, retrieval_run
-from ragctl.observe.traces import trace_id
 from ragctl.wiring.answers import answer_options
 
 if TYPE_CHECKING:
     from ragctl.db.database import Database
-    from ragctl.db.evaluations import Outcome
-    from ragctl.records.evaluations import Evaluation
     from ragctl.records.vectors import IndexIdentity
     from ragctl.settings import Settings
 
@@ -102,7 +98,11 @@ def retrieval(
             each: _scored(questions, _in_mode(settings, each), database, identity, output)
             for each in modes
         }
-        runs = _runs(scored, opened, identity, passages, k=settings.retrieval.k)
+        base = run_base(opened, identity, passages, k=settings.retrieval.k)
+        runs = [
+            (retrieval_run(each, base, run_id=new_id(base), mode=label), outcomes(each))
+            for label, each in scored.items()
+        ]
         stored = {} if no_store else store_runs(database, runs, output)
     measured = Measured(
         file=opened,
@@ -123,33 +123,6 @@ def retrieval(
 
 def _in_mode(settings: Settings, mode: str) -> Settings:
     return replace(settings, retrieval=replace(settings.retrieval, mode=mode))
-
-
-def _runs(
-    scored: Mapping[str, Sequence[Scored]],
-    file: QuestionFile,
-    identity: IndexIdentity,
-    passages: int,
-    *,
-    k: int,
-) -> list[tuple[Evaluation, Sequence[Outcome]]]:
-    """Return what is stored of each mode."""
-    at = datetime.now(UTC)
-    runs: list[tuple[Evaluation, Sequence[Outcome]]] = []
-    for mode, each in scored.items():
-        run = retrieval_run(
-            each,
-            run_id=trace_id(at, os.urandom(10)),
-            at=at,
-            file=file,
-            identity=identity,
-            passages=passages,
-            mode=mode,
-            k=k,
-            program_version=__version__,
-        )
-        runs.append((run, outcomes(each)))
-    return runs
 
 
 def _remark_unknown_pages(

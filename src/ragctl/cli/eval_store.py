@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from ragctl import __version__
 from ragctl.errors import ContentError, DatabaseError, DatabaseUnsuitable
+from ragctl.evaluate.runs import RunBase
 from ragctl.evaluate.site import SitePage
+from ragctl.observe.traces import trace_id
 
 if TYPE_CHECKING:
     from ragctl.cli.output import Output
     from ragctl.db.database import Database
     from ragctl.db.evaluations import Outcome
+    from ragctl.evaluate.questions import QuestionFile
     from ragctl.records.evaluations import Evaluation
     from ragctl.records.stored import StoredPage
     from ragctl.records.vectors import IndexIdentity
@@ -40,6 +46,23 @@ def site_pages(database: Database, stored: Sequence[StoredPage]) -> list[SitePag
             passages = [each.chunk for each in database.chunks.of_page(page.id)]
             pages.append(SitePage.of(text, passages))
     return pages
+
+
+def run_base(file: QuestionFile, identity: IndexIdentity, passages: int, *, k: int) -> RunBase:
+    """Return what the runs of this call, by this program, have in common."""
+    return RunBase(
+        at=datetime.now(UTC),
+        file=file,
+        identity=identity,
+        passages=passages,
+        k=k,
+        program_version=__version__,
+    )
+
+
+def new_id(base: RunBase) -> str:
+    """Return an id for a run that was made now."""
+    return trace_id(base.at, os.urandom(10))
 
 
 def store_runs(

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragctl.evaluate.answers import ScoredAnswer, answer_figures, answer_means, answer_values
 from ragctl.evaluate.bootstrap import differences
 from ragctl.evaluate.comparison import Comparison, Decided
-from ragctl.records.evaluations import Evaluation
 
 if TYPE_CHECKING:
     from ragctl.evaluate.bounds import Broken
     from ragctl.evaluate.questions import QuestionFile
+    from ragctl.evaluate.runs import RunBase
+    from ragctl.records.evaluations import Evaluation
     from ragctl.records.vectors import IndexIdentity
 
 FACTS_AND_PAGE = (("facts", "facts"), ("page", "gold_page"))
@@ -78,32 +78,14 @@ def _is_right(each: ScoredAnswer) -> float:
 
 
 def answers_run(
-    scored: Sequence[ScoredAnswer],
-    *,
-    run_id: str,
-    at: datetime,
-    file: QuestionFile,
-    identity: IndexIdentity,
-    passages: int,
-    route: str,
-    k: int,
-    program_version: str,
+    scored: Sequence[ScoredAnswer], base: RunBase, *, run_id: str, route: str
 ) -> Evaluation:
-    """Return the run of one route; ``passages`` is how many the index holds."""
+    """Return the run of one route."""
     overall = answer_figures(scored)[-1]
-    return Evaluation(
-        id=run_id,
-        at=at,
+    return base.evaluation(
+        run_id,
         kind="answers",
-        file=file.path.name,
-        file_sha256=file.sha256,
         label=route,
-        k=k,
-        embedding_model=identity.embedding.label,
-        chunker=identity.chunker,
-        chunker_parameters=dict(identity.chunker_parameters),
-        passages=passages,
-        program_version=program_version,
         questions=overall.questions,
         figures={
             **answer_means(scored),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,33 +17,52 @@ if TYPE_CHECKING:
 TOKENS = "prompt_tokens_median"
 
 
-def retrieval_run(
-    scored: Sequence[Scored],
-    *,
-    run_id: str,
-    at: datetime,
-    file: QuestionFile,
-    identity: IndexIdentity,
-    passages: int,
-    mode: str,
-    k: int,
-    program_version: str,
-) -> Evaluation:
-    """Return the run of one mode; ``passages`` is how many the index holds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBase:
+    """What all runs of one call are measured over; ``passages`` is how many the index holds."""
+
+    at: datetime
+    file: QuestionFile
+    identity: IndexIdentity
+    passages: int
+    k: int
+    program_version: str
+
+    def evaluation(
+        self,
+        run_id: str,
+        *,
+        kind: str,
+        label: str,
+        questions: int,
+        figures: Mapping[str, float | None],
+    ) -> Evaluation:
+        """Return the row of one run, with its own figures."""
+        return Evaluation(
+            id=run_id,
+            at=self.at,
+            kind=kind,
+            file=self.file.path.name,
+            file_sha256=self.file.sha256,
+            label=label,
+            k=self.k,
+            embedding_model=self.identity.embedding.label,
+            chunker=self.identity.chunker,
+            chunker_parameters=dict(self.identity.chunker_parameters),
+            passages=self.passages,
+            program_version=self.program_version,
+            questions=questions,
+            figures=dict(figures),
+        )
+
+
+def retrieval_run(scored: Sequence[Scored], base: RunBase, *, run_id: str, mode: str) -> Evaluation:
+    """Return the run of one mode of searching."""
     overall = figures(scored)[-1]
-    return Evaluation(
-        id=run_id,
-        at=at,
+    return base.evaluation(
+        run_id,
         kind="retrieval",
-        file=file.path.name,
-        file_sha256=file.sha256,
         label=mode,
-        k=k,
-        embedding_model=identity.embedding.label,
-        chunker=identity.chunker,
-        chunker_parameters=dict(identity.chunker_parameters),
-        passages=passages,
-        program_version=program_version,
         questions=overall.questions,
         figures={**shares(scored), TOKENS: overall.prompt_tokens_median},
     )

@@ -150,10 +150,6 @@ def _citations(before: Sequence[Citation], after: Sequence[Citation]) -> tuple[D
     )
 
 
-def _support(was: str, now: str) -> str:
-    return f"{was or 'unchecked'} → {now or 'unchecked'}"
-
-
 def _place(citation: Citation) -> str:
     return f"{citation.url} — {citation.section}" if citation.section else citation.url
 
