@@ -24,8 +24,8 @@ SELECT k.relname::text AS name,
        pg_has_role(k.relowner, 'USAGE') AS is_owned,
        CASE k.relname
        WHEN 'chunks' THEN 'chunks_track'
-       ELSE (SELECT i.indexrelid::regclass::text FROM pg_index i
-             WHERE i.indrelid = k.oid AND i.indisprimary)
+       ELSE (SELECT o.relname FROM pg_index i JOIN pg_class o ON o.oid = i.indexrelid
+             WHERE i.indrelid = k.oid AND i.indisprimary)::text
        END AS ordered_by
 FROM kept k
 LEFT JOIN widths w USING (oid)

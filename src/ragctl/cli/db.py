@@ -24,6 +24,7 @@ from ragctl.cli.fitting import OUTGROWN, RESTART_COMMAND, fit_memory
 from ragctl.cli.output import Output
 from ragctl.db.connect import redacted
 from ragctl.db.migrate import pending
+from ragctl.db.server import ServerStatus
 from ragctl.errors import DatabaseError
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def start(debug: options.Debug = False) -> None:
     server = wiring.embedded_server(wiring.load_settings({}))
     started = server.ensure_running()
     status = server.status()
-    state = "started" if started else "already running"
-    Output(environ=os.environ).line(f"{state}: pid {status.pid}, {status.data_directory}")
+    _tell("started" if started else "already running", status)
 
 
 @app.command(epilog="Example: ragctl db stop")
@@ -58,9 +58,12 @@ def restart(debug: options.Debug = False) -> None:
     """Stop the embedded server for everyone and start it with memory that fits what is stored."""
     server = wiring.embedded_server(wiring.load_settings({}))
     server.restart()
-    status = server.status()
+    _tell("restarted", server.status())
+
+
+def _tell(done: str, status: ServerStatus) -> None:
     output = Output(environ=os.environ)
-    output.line(f"restarted: pid {status.pid}, {status.data_directory}")
+    output.line(f"{done}: pid {status.pid}, {status.data_directory}")
     if status.remark:
         output.remark(f"warning: {status.remark}", style="yellow")
 
