@@ -134,14 +134,20 @@ def refit(server: EmbeddedServer, database: str) -> bool | None:
     """Restart the server where a database has outgrown it and nobody is connected.
 
     Tells whether that was done; None where there was nothing to do. What the last start could not
-    have is not asked for again.
+    have is not asked for again. The passages are read once afterwards: the first question would
+    wait for the disk else.
     """
     url = server.url(database)
     with translated(url), connect(url) as connection:
-        outgrown = has_outgrown(server, memory_fit(connection))
-    if not outgrown or server.status().remark:
+        fit = memory_fit(connection)
+    if not has_outgrown(server, fit) or server.status().remark:
         return None
-    return server.restart_if_alone(lambda: _is_alone(url))
+    if not server.restart_if_alone(lambda: _is_alone(url)):
+        return False
+    if fit.table_bytes:
+        with translated(url), connect(url) as connection:
+            connection.execute(statement("chunks/read_through"))
+    return True
 
 
 def _is_alone(url: str) -> bool:
