@@ -4,19 +4,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
-from ragctl.cli.documents import Document
-from ragctl.cli.output import Output
+from ragctl import wiring
 from ragctl.cli.progress import Doing
 from ragctl.cli.render import counted, new_table
-from ragctl.db.database import Database
 from ragctl.db.room import TableRoom
 from ragctl.errors import DatabaseError, DatabaseUnsuitable, UsageError
 
+if TYPE_CHECKING:
+    from ragctl.cli.documents import Document
+    from ragctl.cli.output import Output
+    from ragctl.db.database import Database
+    from ragctl.settings import Settings
+
 Pair = tuple[TableRoom, TableRoom]
 """A table as it was and as it is."""
+
+
+def plan(settings: Settings, *, everything: bool) -> list[TableRoom]:
+    """Return the tables that would be written anew, by what the server last counted."""
+    with wiring.open_database(settings) as database:
+        return worth_rewriting(database, everything=everything, counts=False)
+
+
+def compact_tables(
+    settings: Settings, output: Output, *, everything: bool, yes: bool
+) -> list[Pair]:
+    """Write the tables anew that are worth it, or all, and return each as it was and as it is."""
+    with wiring.open_database(settings) as database, database.ingesting():
+        chosen = worth_rewriting(database, everything=everything, counts=True)
+        if not chosen:
+            return []
+        require_room(chosen, wiring.free_disk_bytes(settings), output)
+        confirm(chosen, yes=yes)
+        return rewrite(database, chosen, output)
 
 
 def worth_rewriting(database: Database, *, everything: bool, counts: bool) -> list[TableRoom]:

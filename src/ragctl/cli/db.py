@@ -10,24 +10,14 @@ import typer
 
 from ragctl import wiring
 from ragctl.cli import options
-from ragctl.cli.compact import (
-    Pair,
-    compact_document,
-    confirm,
-    require_room,
-    rewrite,
-    show_done,
-    show_plan,
-    worth_rewriting,
-)
 from ragctl.cli.fitting import OUTGROWN, RESTART_COMMAND, fit_memory
 from ragctl.cli.output import Output
 from ragctl.db.connect import redacted
 from ragctl.db.migrate import pending
-from ragctl.db.server import ServerStatus
 from ragctl.errors import DatabaseError
 
 if TYPE_CHECKING:
+    from ragctl.db.server import ServerStatus
     from ragctl.settings import Settings
 
 app = options.command_app(
@@ -217,23 +207,21 @@ def compact(
     The exact scan is as fast again as after the first ingest, and passages lie by track. Questions
     wait while a table is written, ingests until all is done. Stopped half-way, nothing is lost.
     """
+    from ragctl.cli.compact import compact_document, compact_tables, plan, show_done, show_plan
+
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     output = Output(environ=os.environ)
-    pairs: list[Pair] = []
-    with wiring.open_database(settings) as database:
-        if dry_run:
-            chosen = worth_rewriting(database, everything=everything, counts=False)
+    if dry_run:
+        chosen = plan(settings, everything=everything)
+        if json:
+            output.json(compact_document(chosen, (), dry_run=True))
         else:
-            with database.ingesting():
-                chosen = worth_rewriting(database, everything=everything, counts=True)
-                if chosen:
-                    require_room(chosen, wiring.free_disk_bytes(settings), output)
-                    confirm(chosen, yes=yes)
-                    pairs = rewrite(database, chosen, output)
+            show_plan(chosen, output)
+        return
+    pairs = compact_tables(settings, output, everything=everything, yes=yes)
     if json:
-        output.json(compact_document(chosen, pairs, dry_run=dry_run))
-    elif dry_run:
-        show_plan(chosen, output)
+        done = [before for before, _ in pairs]
+        output.json(compact_document(done, pairs, dry_run=False))
     else:
         show_done(pairs, output)
 

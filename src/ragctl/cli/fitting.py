@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ragctl import wiring
-from ragctl.cli.output import Output
 from ragctl.errors import RagctlError
-from ragctl.settings import Settings
+
+if TYPE_CHECKING:
+    from ragctl.cli.output import Output
+    from ragctl.settings import Settings
 
 OUTGROWN = "The passages have outgrown the memory of the database"
 RESTART_COMMAND = "ragctl db restart"

@@ -9,14 +9,17 @@ which makes a search in one track read its share alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection
 from ragctl.db.statements import statement
 from ragctl.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 TABLES = (
     *("chunks", "pages", "embedding_cache", "question_embeddings", "answer_cache"),
