@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragctl import wiring
-from ragctl.db.connect import redacted, require_suitable, server_facts
+from ragctl.db.connect import Connection, redacted, require_suitable, server_facts
 from ragctl.db.database import Database
 from ragctl.db.migrate import pending, rights
 from ragctl.errors import DatabaseError, ModelError, RagctlError
@@ -58,6 +58,7 @@ def examine(settings: Settings, *, environ: Mapping[str, str], folder: Path) -> 
     if not is_broken:
         checks += _guarded("site", lambda: _site(settings, found))
         checks += _guarded("vector index", lambda: _vector_index(found))
+        checks += _guarded("room", lambda: _room(found))
     return tuple(checks)
 
 
@@ -182,9 +183,42 @@ def _database(settings: Settings, found: _Found) -> Iterator[Check]:
         + ("ask and ingest" if may_write else "ask, not ingest" if may_read else "not even read"),
         fix="" if may_read else f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{facts.role}"',
     )
+    yield from _memory(settings, connection)
     found.database = Database.over(connection, url)
     found.identity = found.database.identity.load()
     found.is_empty = found.database.chunks.count() == 0
+
+
+def _memory(settings: Settings, connection: Connection) -> Iterator[Check]:
+    """Look at the memory of the embedded server; nothing where it is enough."""
+    fit, outgrown = wiring.look_at_memory(settings, connection)
+    if outgrown:
+        remark = wiring.embedded_server(settings).status().remark
+        shared, table = (size / 1e6 for size in (fit.shared_bytes, fit.table_bytes))
+        yield Check(
+            name="memory",
+            outcome="warn",
+            message=f"the passages, {table:,.0f} MB, have outgrown the {shared:,.0f} MB that the "
+            f"server shares{': ' if remark else ''}{remark}",
+            fix="ragctl db restart",
+        )
+
+
+def _room(found: _Found) -> Iterator[Check]:
+    """Look for tables that have grown beyond their rows; nothing where there are none."""
+    if found.database is None:
+        return
+    grown = [table for table in found.database.room.tables() if table.is_much]
+    if grown:
+        names = ", ".join(f"{table.name} {table.bloat:.1f}" for table in grown)
+        spare = sum(table.spare_bytes for table in grown)
+        yield Check(
+            name="room",
+            outcome="warn",
+            message=f"tables have grown beyond their rows ({names} times): "
+            f"at least {spare / 1e6:,.0f} MB can be given back",
+            fix="ragctl db compact",
+        )
 
 
 def _vector_index(found: _Found) -> Iterator[Check]:

@@ -12,6 +12,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +120,8 @@ def _searches(
     from tests.bench import exact, hybrid, index
     from tests.bench.rows import Corpus, load
 
-    with rig.database(f"rows_{label}") as (database, connection):
-        corpus = Corpus(rows)
-        load(corpus, database, connection)
+    corpus = Corpus(rows)
+    with rig.database(f"rows_{label}", fill=partial(load, corpus)) as (database, connection):
         rounds = chosen.rounds if rows < 50_000 else max(5, chosen.rounds // 3)
         if "exact" in chosen.only:
             found = exact.measure(corpus, label, database, connection, rounds=rounds)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from ragctl.db.connect import Connection, connect
 from ragctl.db.database import Database
-from ragctl.db.embedded import create_database, drop_database
+from ragctl.db.embedded import create_database, drop_database, refit
 from ragctl.db.migrate import migrate
 from ragctl.db.server import EmbeddedServer
 
@@ -46,13 +46,23 @@ class Rig:
         self.server = EmbeddedServer(base / "data", system_dir=base / "system")
 
     @contextmanager
-    def database(self, name: str) -> Iterator[tuple[Database, Connection]]:
-        """Make a migrated database for the block, open, with the connection beneath it."""
+    def database(
+        self, name: str, *, fill: Callable[[Database, Connection], None] | None = None
+    ) -> Iterator[tuple[Database, Connection]]:
+        """Make a migrated database for the block, open, with the connection beneath it.
+
+        What ``fill`` stored is found by a server whose memory fits it, as it is after an ingest.
+        """
         create_database(self.server, name)
         url = self.server.url(name)
         with connect(url) as connection:
             migrate(connection, url)
         try:
+            if fill is not None:
+                connection = connect(url)
+                with Database.over(connection, url) as opened:
+                    fill(opened, connection)
+                refit(self.server, name)
             connection = connect(url)
             with Database.over(connection, url) as opened:
                 yield opened, connection

@@ -27,9 +27,10 @@ import psycopg
 import pytest
 
 import ragctl
+from ragctl.db.cluster import LONGEST_LOG_BYTES
 from ragctl.db.processes import ClusterProcesses
 from ragctl.db.programs import account_for, find_programs
-from ragctl.db.server import LONGEST_LOG_BYTES, PACKAGES, EmbeddedServer
+from ragctl.db.server import PACKAGES, EmbeddedServer
 from ragctl.errors import ServerError
 
 AS_ROOT = os.geteuid() == 0

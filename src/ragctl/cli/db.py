@@ -10,12 +10,14 @@ import typer
 
 from ragctl import wiring
 from ragctl.cli import options
+from ragctl.cli.fitting import OUTGROWN, RESTART_COMMAND, fit_memory
 from ragctl.cli.output import Output
 from ragctl.db.connect import redacted
 from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
 
 if TYPE_CHECKING:
+    from ragctl.db.server import ServerStatus
     from ragctl.settings import Settings
 
 app = options.command_app(
@@ -31,8 +33,7 @@ def start(debug: options.Debug = False) -> None:
     server = wiring.embedded_server(wiring.load_settings({}))
     started = server.ensure_running()
     status = server.status()
-    state = "started" if started else "already running"
-    Output(environ=os.environ).line(f"{state}: pid {status.pid}, {status.data_directory}")
+    _tell("started" if started else "already running", status)
 
 
 @app.command(epilog="Example: ragctl db stop")
@@ -40,6 +41,21 @@ def stop(debug: options.Debug = False) -> None:
     """Stop the embedded server for everyone; the data stays."""
     server = wiring.embedded_server(wiring.load_settings({}))
     Output(environ=os.environ).line("stopped" if server.stop() else "not running")
+
+
+@app.command(epilog="Example: ragctl db restart")
+def restart(debug: options.Debug = False) -> None:
+    """Stop the embedded server for everyone and start it with memory that fits what is stored."""
+    server = wiring.embedded_server(wiring.load_settings({}))
+    server.restart()
+    _tell("restarted", server.status())
+
+
+def _tell(done: str, status: ServerStatus) -> None:
+    output = Output(environ=os.environ)
+    output.line(f"{done}: pid {status.pid}, {status.data_directory}")
+    if status.remark:
+        output.remark(f"warning: {status.remark}", style="yellow")
 
 
 @app.command(epilog="Example: ragctl db status --json")
@@ -57,8 +73,17 @@ def status(
         output.json({"schema": "ragctl.db_status/1", **facts})
         return
     for name, value in facts.items():
-        shown = "yes" if value is True else "no" if value is False else value
-        output.line(f"{name.replace('_', ' '):16} {'-' if shown in (None, '') else shown}")
+        output.line(f"{name.removesuffix('_bytes').replace('_', ' '):16} {_shown(name, value)}")
+    if facts.get("outgrown"):
+        output.remark(f"warning: {OUTGROWN}: {RESTART_COMMAND}", style="yellow")
+
+
+def _shown(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return f"{value / 1e6:,.0f} MB"
+    return "-" if value in (None, "") else str(value)
 
 
 def _facts(settings: Settings) -> dict[str, object]:
@@ -70,6 +95,7 @@ def _facts(settings: Settings) -> dict[str, object]:
             "pid": state.pid,
             "data_directory": str(state.data_directory),
             "log": str(state.log),
+            "last_start": state.remark,
         }
         if not state.running:
             return facts
@@ -78,6 +104,7 @@ def _facts(settings: Settings) -> dict[str, object]:
         with wiring.raw_connection(settings) as connection:
             server = wiring.server_facts(connection)
             missing = pending(connection, wiring.database_url(settings))
+            fit, outgrown = wiring.look_at_memory(settings, connection)
     except DatabaseError as error:
         return facts | {"problem": error.message}
     return facts | {
@@ -85,6 +112,9 @@ def _facts(settings: Settings) -> dict[str, object]:
         "pgvector": server.vector_version,
         "encoding": server.encoding,
         "pending": [migration.name for migration in missing],
+        "shared_memory_bytes": fit.shared_bytes,
+        "passages_bytes": fit.table_bytes,
+        "outgrown": outgrown,
     }
 
 
@@ -153,8 +183,47 @@ def restore(
     """Fill the site's database from a dump, all or nothing; it must be empty, or --replace."""
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     wiring.restore_site(settings, file, replace=replace)
+    fit_memory(settings, Output(environ=os.environ))
     place = "the database" if settings.database.url else f"site {settings.site.name}"
     Output(environ=os.environ).line(f"restored {file} into {place}")
+
+
+@app.command(epilog="Example: ragctl db compact --dry-run")
+def compact(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be given back, change nothing.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also tables with nothing much to give back.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: options.Json = False,
+    site: options.Site = None,
+    database_url: options.DatabaseUrl = None,
+    debug: options.Debug = False,
+) -> None:
+    """Give back the disk that replaced and removed rows left, by writing their tables anew.
+
+    The exact scan is as fast again as after the first ingest, and passages lie by track. Questions
+    wait while a table is written, ingests until all is done. Stopped half-way, nothing is lost.
+    """
+    from ragctl.cli.compact import compact_document, compact_tables, plan, show_done, show_plan
+
+    settings = wiring.load_settings({"site.name": site, "database.url": database_url})
+    output = Output(environ=os.environ)
+    if dry_run:
+        chosen = plan(settings, everything=everything)
+        if json:
+            output.json(compact_document(chosen, (), dry_run=True))
+        else:
+            show_plan(chosen, output)
+        return
+    pairs = compact_tables(settings, output, everything=everything, yes=yes)
+    if json:
+        done = [before for before, _ in pairs]
+        output.json(compact_document(done, pairs, dry_run=False))
+    else:
+        show_done(pairs, output)
 
 
 @app.command(epilog="Example: ragctl db migrate")

@@ -15,6 +15,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.artifacts import export_after_ingest, prepare
 from ragctl.cli.documents import ingest_document
+from ragctl.cli.fitting import fit_memory
 from ragctl.cli.links import check_after_ingest
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Progress
@@ -124,6 +125,7 @@ def ingest(
                 artifacts=artifacts,
             ),
         )
+        fit_memory(settings, output)
     if json:
         output.json(ingest_document(summary))
     else:

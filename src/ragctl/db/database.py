@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ragctl.db.lease import IngestLease, LeaseHolder
     from ragctl.db.question_embeddings import QuestionEmbeddings
     from ragctl.db.rates import QuestionRates
+    from ragctl.db.room import Room
     from ragctl.db.search import NamesAsked
     from ragctl.db.signals import SignalTables
     from ragctl.db.slots import StoredSlots
@@ -64,6 +65,13 @@ class Database:
         from ragctl.db.ingest_runs import IngestRuns
 
         return IngestRuns(self._connection)
+
+    @cached_property
+    def room(self) -> Room:
+        """Return the room that tables take on disk."""
+        from ragctl.db.room import Room
+
+        return Room(self._connection)
 
     @cached_property
     def traces(self) -> Traces:

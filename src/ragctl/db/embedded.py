@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,10 +23,24 @@ if TYPE_CHECKING:
 
 PREFIX = "ragctl_"
 
+_LOOKS, _PAUSE_SECONDS = 10, 0.05
+
 
 def database_name(site: str) -> str:
     """Return the name of a site's database."""
     return f"{PREFIX}{site}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFit:
+    """The memory that processes of a server share, in bytes, and the size of ``chunks``.
+
+    ``is_ours`` says that we chose the memory, and not the user in settings of his own.
+    """
+
+    shared_bytes: int
+    table_bytes: int
+    is_ours: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +114,52 @@ def connect_embedded(server: EmbeddedServer, database: str, *, creates: bool = F
             raise DatabaseMissing("the embedded server was never started") from None
         server.ensure_running()
         return connect(url)
+
+
+def memory_fit(connection: Connection) -> MemoryFit:
+    """Return how much memory the server shares, and the table that the exact scan reads."""
+    with connection.cursor(row_factory=class_row(MemoryFit)) as cursor:
+        fit = cursor.execute(statement("schema/memory")).fetchone()
+    assert fit is not None
+    return fit
+
+
+def has_outgrown(server: EmbeddedServer, fit: MemoryFit) -> bool:
+    """Tell whether a start would give the table more memory than the server has now."""
+    needed = server.buffers_needed(table_bytes=fit.table_bytes)
+    return fit.is_ours and fit.shared_bytes < needed
+
+
+def refit(server: EmbeddedServer, database: str) -> bool | None:
+    """Restart the server where a database has outgrown it and nobody is connected.
+
+    Tells whether that was done; None where there was nothing to do. What the last start could not
+    have is not asked for again. The passages are read once afterwards: the first question would
+    wait for the disk else.
+    """
+    url = server.url(database)
+    with translated(url), connect(url) as connection:
+        fit = memory_fit(connection)
+    if not has_outgrown(server, fit) or server.status().remark:
+        return None
+    if not server.restart_if_alone(lambda: _is_alone(url)):
+        return False
+    if fit.table_bytes:
+        with translated(url), connect(url) as connection:
+            connection.execute(statement("chunks/read_through"))
+    return True
+
+
+def _is_alone(url: str) -> bool:
+    """Tell whether nobody else is connected; connections that just ended take a moment to go."""
+    others = None
+    with translated(url), connect(url) as connection:
+        for _ in range(_LOOKS):
+            others = connection.execute(statement("schema/others_connected")).fetchone()
+            if others == (0,):
+                return True
+            time.sleep(_PAUSE_SECONDS)
+    return False
 
 
 def create_database(server: EmbeddedServer, database: str) -> None:

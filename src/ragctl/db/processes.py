@@ -32,17 +32,17 @@ class ClusterProcesses:
         server = _server_among(found)
         return [process.pid for process in found], server.pid if server else None
 
-    def ask_to_stop(self) -> None:
-        """Ask the server for a fast shutdown; nothing where none runs.
+    def ask_to_stop(self, *, gently: bool = False) -> None:
+        """Ask the server for a fast shutdown, or ``gently`` for one after all have disconnected.
 
-        It is looked for at this moment, so that a pid from earlier cannot mean another process.
-        Raises PermissionError if it is not ours to signal.
+        Nothing where none runs. It is looked for at this moment, so that a pid from earlier cannot
+        mean another process. Raises PermissionError if it is not ours to signal.
         """
         server = _server_among(self._find())
         if server is None:
             return
         try:
-            server.send_signal(signal.SIGINT)
+            server.send_signal(signal.SIGTERM if gently else signal.SIGINT)
         except psutil.NoSuchProcess:
             return
         except psutil.AccessDenied as error:

@@ -157,6 +157,13 @@ class VectorIndex:
                 self._create(values, parallel=False)
         self._connection.execute(statement("vector_index/insert"), values)
 
+    def expect_rebuild(self) -> None:
+        """For this transaction: memory for the index, where there is one, to be made again."""
+        built = self.load()
+        if built is not None:
+            limits = {"m": built.m, "parallel": False}
+            self._connection.execute(statement("vector_index/build_limits"), limits)
+
     def _create(self, values: Mapping[str, int], *, parallel: bool) -> None:
         limits = {"m": values["m"], "parallel": parallel}
         with self._connection.transaction(), psycopg.ClientCursor(self._connection) as cursor:

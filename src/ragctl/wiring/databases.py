@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragctl.db import embedded
 from ragctl.db.connect import Connection, connect
 from ragctl.db.database import Database
-from ragctl.db.embedded import connect_embedded, create_database, database_name
+from ragctl.db.embedded import (
+    MemoryFit,
+    connect_embedded,
+    create_database,
+    database_name,
+    has_outgrown,
+    memory_fit,
+    refit,
+)
 from ragctl.db.migrate import migrate, set_foreign_table_aside
 from ragctl.db.server import EmbeddedServer
 from ragctl.errors import ContentError, DatabaseMissing
@@ -94,6 +103,29 @@ def _database_over(connection: Connection, settings: Settings) -> Database:
     except BaseException:
         connection.close()
         raise
+
+
+def look_at_memory(settings: Settings, connection: Connection) -> tuple[MemoryFit, bool]:
+    """Return the memory that a server shares, and whether a start of ours would give it more."""
+    fit = memory_fit(connection)
+    return fit, not settings.database.url and has_outgrown(embedded_server(settings), fit)
+
+
+def fit_server(settings: Settings) -> bool | None:
+    """Restart the embedded server where a site has outgrown its memory and nobody is connected.
+
+    Tells whether that was done; ``None`` where there was nothing to do.
+    """
+    if settings.database.url:
+        return None
+    return refit(embedded_server(settings), database_name(settings.site.name))
+
+
+def free_disk_bytes(settings: Settings) -> int | None:
+    """Return the free disk where the embedded server keeps its files; ``None`` for others."""
+    if settings.database.url:
+        return None
+    return shutil.disk_usage(embedded_server(settings).status().data_directory).free
 
 
 def list_sites(settings: Settings) -> list[SiteSummary]:
