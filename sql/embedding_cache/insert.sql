@@ -1,4 +1,5 @@
--- Remembers the vector of one text; returns nothing.
+-- Remembers the vectors of texts, those already known as they are; returns nothing.
 INSERT INTO embedding_cache (embedding_model, content_hash, embedding)
-VALUES (%(embedding_model)s, %(content_hash)s, %(embedding)s)
+SELECT %(embedding_model)s, given.content_hash, given.embedding
+FROM unnest(%(content_hashes)s::text[], %(embeddings)s::vector[]) AS given (content_hash, embedding)
 ON CONFLICT DO NOTHING;

@@ -139,7 +139,8 @@ CREATE TABLE public.chunks (
     search tsvector GENERATED ALWAYS AS ((to_tsvector('english'::regconfig, translate(((((COALESCE(NULLIF(breadcrumb, ''::text), section, ''::text) || '
 '::text) || body) || '
 '::text) || name_words), '<>'::text, '  '::text)) || array_to_tsvector(names))) STORED NOT NULL
-);
+)
+WITH (toast_tuple_target='4080');
 ALTER TABLE ONLY public.chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 COMMENT ON COLUMN public.chunks.anchor_lands IS 'Whether the anchor opens the section on the built site; null: not checked, or no anchor.';
 COMMENT ON COLUMN public.chunks.names IS 'Exact names in the passage, in small letters: as written, and joined without punctuation.';
@@ -299,7 +300,8 @@ CREATE TABLE public.embedding_cache (
     content_hash text NOT NULL,
     embedding public.vector NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
-);
+)
+WITH (toast_tuple_target='4080');
 CREATE TABLE public.evaluations (
     id text NOT NULL COLLATE pg_catalog."C",
     at timestamp with time zone NOT NULL,

@@ -37,15 +37,11 @@ class EmbeddingCache:
 
     def remember(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors by the sha256 of their text; those already known stay as they are."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(
-                statement("embedding_cache/insert"),
-                [
-                    {
-                        "embedding_model": self._model,
-                        "content_hash": content_hash,
-                        "embedding": to_database(vector),
-                    }
-                    for content_hash, vector in vectors.items()
-                ],
-            )
+        if not vectors:
+            return
+        values = {
+            "embedding_model": self._model,
+            "content_hashes": list(vectors),
+            "embeddings": [to_database(vector) for vector in vectors.values()],
+        }
+        self._connection.execute(statement("embedding_cache/insert"), values)

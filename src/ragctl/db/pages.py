@@ -55,19 +55,15 @@ class Pages:
     def store_all(self, pages: Sequence[tuple[Page, int]], *, parsed_with: str) -> list[int]:
         """Store pages, each with its count of passages without a vector; return ids in order.
 
-        ``parsed_with`` is the signature of the parser. The pages travel together: the server is
-        not waited for between them.
+        ``parsed_with`` is the signature of the parser. The pages travel in one statement, which is
+        planned once: no address may occur twice.
         """
-        ids: list[int] = []
-        with self._connection.cursor(row_factory=scalar_row) as cursor:
-            rows = [_values(page, parsed_with=parsed_with, refused=count) for page, count in pages]
-            cursor.executemany(statement("pages/upsert"), rows, returning=True)
-            while len(ids) < len(rows):
-                page_id = cursor.fetchone()
-                assert isinstance(page_id, int)
-                ids.append(page_id)
-                cursor.nextset()
-        return ids
+        rows = [_values(page, refused=count) for page, count in pages]
+        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        with self._connection.cursor(row_factory=tuple_row) as cursor:
+            values = {**columns, "parsed_with": parsed_with}
+            ids = dict(cursor.execute(statement("pages/upsert"), values)) if rows else {}
+        return [ids[page.url] for page, _ in pages]
 
     def touch(self, page_id: int, *, size_bytes: int, mtime_ns: int) -> None:
         """Note size and time of a file that changed without changing its content."""
@@ -99,7 +95,7 @@ class Pages:
         self._connection.execute(statement("pages/renumber"))
 
 
-def _values(page: Page, *, parsed_with: str, refused: int) -> dict[str, object]:
+def _values(page: Page, *, refused: int) -> dict[str, object]:
     return {
         "url": page.url,
         "track": page.track,
@@ -108,9 +104,8 @@ def _values(page: Page, *, parsed_with: str, refused: int) -> dict[str, object]:
         "sort_name": page.order[1],
         "source_path": page.source_path,
         "sha256": page.sha256,
-        "parsed_with": parsed_with,
         "text": page.text,
-        "source_lines": list(page.source_lines),
+        "source_lines": "{" + ",".join(map(str, page.source_lines)) + "}",
         "front_matter": to_json(dict(page.front_matter)),
         "is_landing": page.is_landing,
         "is_draft": page.is_draft,

@@ -22,6 +22,9 @@ _USUAL_KEYS = re.compile(
     r"|summary|permalink|sidebar_position|sidebar_label|nav_order|parent"
 )
 _STRUCTURE = re.compile(r"[ \t]|#|-(?:[ \t]|$)|[\]})]")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The same in C, eight times as fast, where PyYAML was built with it: all of its wheels are."""
+
 _YAML_CHARACTERS_MAX = 65_536
 _YAML_BRACKETS_MAX = 1_000
 _VALUES_MAX = 10_000
@@ -122,7 +125,7 @@ def _load_yaml(text: str) -> _Loaded | _Failed:
     if text.count("[") + text.count("{") > _YAML_BRACKETS_MAX:
         return _Failed(1, f"more than {_YAML_BRACKETS_MAX} brackets")
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             return _Loaded(None, "")
