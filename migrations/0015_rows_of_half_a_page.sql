@@ -3,6 +3,8 @@
 -- the vector alone is more than a row is meant to have: eight rows of TOAST a passage, now about two.
 ALTER TABLE chunks SET (toast_tuple_target = 4080);
 ALTER TABLE embedding_cache SET (toast_tuple_target = 4080);
+-- Every search by words reads this column of many rows: unpacking it cost more than its length does.
+ALTER TABLE chunks ALTER COLUMN search SET STORAGE EXTERNAL;
 
 -- Rows that are there already are written anew, in the order of their ids. Where an index of vectors
 -- would have to be built again with them, which may take hours, they stay as they are.

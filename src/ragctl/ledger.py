@@ -135,6 +135,11 @@ class Ledger:
         """A stored page whose file is gone."""
         self._removed[page.track] += 1
 
+    @property
+    def has_written(self) -> bool:
+        """Whether pages were stored or removed."""
+        return bool(self._stored or self._removed)
+
     def kept_missing(self, pages: Sequence[StoredPage]) -> None:
         """Stored pages whose file is gone and that stay because the user said so."""
         self._left_out.extend(

@@ -142,6 +142,7 @@ CREATE TABLE public.chunks (
 )
 WITH (toast_tuple_target='4080');
 ALTER TABLE ONLY public.chunks ALTER COLUMN embedding SET STORAGE PLAIN;
+ALTER TABLE ONLY public.chunks ALTER COLUMN search SET STORAGE EXTERNAL;
 COMMENT ON COLUMN public.chunks.anchor_lands IS 'Whether the anchor opens the section on the built site; null: not checked, or no anchor.';
 COMMENT ON COLUMN public.chunks.names IS 'Exact names in the passage, in small letters: as written, and joined without punctuation.';
 COMMENT ON COLUMN public.chunks.name_words IS 'The words that compound names are made of, so that they are found by a part.';

@@ -22,7 +22,7 @@ def _numbered(sql: str) -> str:
     def place(match: re.Match[str]) -> str:
         return f"${names.setdefault(match[1], len(names) + 1)}"
 
-    return re.sub(r"%\((\w+)\)s", place, sql).replace("%%", "%")
+    return re.sub(r"%\((\w+)\)[sb]", place, sql).replace("%%", "%")
 
 
 @pytest.mark.parametrize("name", [name for name in statement_names() if name not in UTILITY])

@@ -85,7 +85,8 @@ def ingest(
         if recorded is not None:
             record_identity(database, options.root, recorded)  # --moved, also without a change
         remove_gone(stored, database, options, ledger)
-        held = [page for page in database.pages.all() if options.covers(page)]
+        now = database.pages.all() if ledger.has_written else stored.values()
+        held = [page for page in now if options.covers(page)]
         summary = ledger.summary(root=options.root, index=recorded, pages=held)
     except BaseException:
         with suppress(Exception):  # the connection may be what broke

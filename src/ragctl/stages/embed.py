@@ -24,7 +24,7 @@ from ragctl.records.vectors import Vector
 if TYPE_CHECKING:
     from ragctl.protocols import Embedder
 
-REMEMBERED_TEXTS: Final = 8192
+REMEMBERED_TEXTS: Final = 1024
 CHUNKS_PER_TEXT: Final = 8
 
 Known: TypeAlias = Callable[[Sequence[str]], Mapping[str, Vector]]
@@ -65,7 +65,7 @@ def embed(
     """Yield the passages with their vectors, a batch at a time, in input order.
 
     ``known`` is asked on the caller's thread, ``batch_size`` hashes at a time, before anything
-    is sent. A text is sent once, however often it occurs (the last 8192 are remembered here,
+    is sent. A text is sent once, however often it occurs (the last 1024 are remembered here,
     older ones are left to ``known``). At most ``in_flight`` requests run at once and a batch
     holds at most ``8 * batch_size`` passages: memory does not grow with the site.
 

@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 RULES_VERSION: Final = 1
 """Goes up when the same passage gives other names: its page is stored anew then."""
@@ -30,6 +31,7 @@ LONGEST_RUN: Final = 4
 _SHORTEST_JOINED: Final = 3
 _MOST_SEGMENTS: Final = 12
 _LONGEST_TOKEN: Final = 300
+_REMEMBERED: Final = 4096
 
 _TOKEN = re.compile(
     r"""
@@ -75,32 +77,28 @@ def names_of(text: str) -> Names:
     """Return the names in a passage."""
     names: dict[str, None] = {}
     words: dict[str, None] = {}
-    for match in _tokens(text):
-        names.update(dict.fromkeys(_forms(match)))
-        for segment in _segments(match):
-            pieces = [word for part in segment.split("_") for word in _PIECE.findall(part)]
-            words.update(dict.fromkeys(word.casefold() for word in pieces))
+    for token in _tokens(text):
+        forms, parts = _unfolded(token)
+        names.update(forms)
+        words.update(parts)
     if not text.isascii():
         foreign = (word for word in _WORD.findall(text) if not word.isascii())
         words.update(dict.fromkeys(word.casefold() for word in foreign))
-    return Names(
-        names=tuple(name for name in names if _is_usable(name)),
-        words=" ".join(word for word in words if _is_usable(word)),
-    )
+    return Names(names=tuple(names), words=" ".join(filter(_is_usable, words)))
 
 
 def name_keys(question: str) -> frozenset[str]:
     """Return what :func:`names_asked` finds written as a name, without the runs of plain words."""
     found: set[str] = set()
-    for match in _tokens(question):
-        found.add(_key(_whole(match)))
-        found.add(joined(match["core"]))
+    for token in _tokens(question):
+        found.add(_key(token.whole))
+        found.add(joined(token.core))
     return frozenset(name for name in found if _is_usable(name))
 
 
 def written_names(text: str) -> tuple[str, ...]:
     """Return the names in a text whole and as they are written, each once, in order."""
-    found = dict.fromkeys(_whole(match) for match in _tokens(text))
+    found = dict.fromkeys(token.whole for token in _tokens(text))
     return tuple(name for name in found if _is_usable(name))
 
 
@@ -111,9 +109,9 @@ def names_asked(question: str) -> tuple[str, ...]:
     (``C++``, ``-o``). Runs hold no common words.
     """
     found: dict[str, None] = {}
-    for match in _tokens(question):
-        found[_key(_whole(match))] = None
-        found[joined(match["core"])] = None
+    for token in _tokens(question):
+        found[_key(token.whole)] = None
+        found[joined(token.core)] = None
     words = _WORD.findall(question.casefold())
     for length in range(2, LONGEST_RUN + 1):
         for start in range(len(words) - length + 1):
@@ -138,45 +136,65 @@ def _key(name: str) -> str:
     return bare if len(bare) >= _SHORTEST_JOINED else name.casefold()
 
 
-def _tokens(text: str) -> Iterator[re.Match[str]]:
+class _Token(NamedTuple):
+    """What is written like a name, taken apart; a part that it lacks is empty."""
+
+    prefix: str
+    core: str
+    suffix: str
+    call: str
+
+    @property
+    def whole(self) -> str:
+        """The name as written, without the brackets of a call."""
+        return self.prefix + self.core + self.suffix
+
+
+def _tokens(text: str) -> Iterator[_Token]:
     """Yield what is written like a name; plain words, which are most, are told apart first."""
     for match in _TOKEN.finditer(text):
-        token = match[0]
-        if not (token.isalpha() and token[1:].islower()) and _is_name(match):
-            yield match
+        written = match[0]
+        if written.isalpha() and written[1:].islower():
+            continue
+        token = _Token._make(match.groups(""))
+        if _is_name(token):
+            yield token
 
 
-def _is_name(match: re.Match[str]) -> bool:
-    core = match["core"]
+@lru_cache(maxsize=_REMEMBERED)
+def _is_name(token: _Token) -> bool:
+    core = token.core
     return len(core) <= _LONGEST_TOKEN and bool(
-        match["prefix"]
-        or match["suffix"]
-        or match["call"]
+        token.prefix
+        or token.suffix
+        or token.call
         or _JOINT.search(core)
         or _COMPOUND.search(core)
         or _CAPITALS.fullmatch(core)
     )
 
 
-def _whole(match: re.Match[str]) -> str:
-    return f"{match['prefix'] or ''}{match['core']}{match['suffix'] or ''}"
+@lru_cache(maxsize=_REMEMBERED)
+def _unfolded(token: _Token) -> tuple[dict[str, None], dict[str, None]]:
+    """Return the forms of a name and the words in it, each once; a site repeats its names."""
+    pieces = (part for segment in _segments(token) for part in segment.split("_"))
+    words = (word.casefold() for piece in pieces for word in _PIECE.findall(piece))
+    return dict.fromkeys(filter(_is_usable, _forms(token))), dict.fromkeys(words)
 
 
-def _segments(match: re.Match[str]) -> list[str]:
-    inner = _WORD.findall(match["suffix"] or "")
-    return [*_JOINT.split(match["core"])[:_MOST_SEGMENTS], *inner]
+def _segments(token: _Token) -> list[str]:
+    return [*_JOINT.split(token.core)[:_MOST_SEGMENTS], *_WORD.findall(token.suffix)]
 
 
-def _forms(match: re.Match[str]) -> Iterator[str]:
-    whole = _whole(match)
-    yield whole.casefold()
-    yield _key(whole)
-    yield joined(match["core"])
-    segments = _JOINT.split(match["core"])[:_MOST_SEGMENTS]
+def _forms(token: _Token) -> Iterator[str]:
+    yield token.whole.casefold()
+    yield _key(token.whole)
+    yield joined(token.core)
+    segments = _JOINT.split(token.core)[:_MOST_SEGMENTS]
     for start in range(1, len(segments)):
         yield joined("".join(segments[start:]))
-        yield joined("".join(segments[start:]) + (match["suffix"] or ""))
+        yield joined("".join(segments[start:]) + token.suffix)
     for end in range(2, len(segments)):
         yield joined("".join(segments[:end]))
-    for segment in _segments(match):
+    for segment in _segments(token):
         yield joined(segment)
