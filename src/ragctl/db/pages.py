@@ -58,11 +58,13 @@ class Pages:
         ``parsed_with`` is the signature of the parser. The pages travel in one statement, which is
         planned once: no address may occur twice.
         """
+        if not pages:
+            return []
         rows = [_values(page, refused=count) for page, count in pages]
-        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        values = {**columns, "parsed_with": parsed_with}
         with self._connection.cursor(row_factory=tuple_row) as cursor:
-            values = {**columns, "parsed_with": parsed_with}
-            ids = dict(cursor.execute(statement("pages/upsert"), values)) if rows else {}
+            ids: dict[str, int] = dict(cursor.execute(statement("pages/upsert"), values))
         return [ids[page.url] for page, _ in pages]
 
     def touch(self, page_id: int, *, size_bytes: int, mtime_ns: int) -> None:
