@@ -8,7 +8,7 @@ WITH known AS MATERIALIZED (
            ('''' || replace(replace(t.term, '\', '\\'), '''', '''''') || '''')::tsquery AS query,
            t.chunks <= greatest(%(common_from)s, counted.chunks / %(common_share)s) AS is_telling
     FROM terms t
-    CROSS JOIN terms_counted AS counted
+    CROSS JOIN (SELECT chunks FROM terms_counted LIMIT 1) AS counted  -- no row is estimated as many
     WHERE t.term = ANY (tsvector_to_array(
         to_tsvector('english', translate(%(question)s, '<>', '  '))) || %(names)s::text[])
 ),
