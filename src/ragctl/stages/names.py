@@ -31,11 +31,12 @@ LONGEST_RUN: Final = 4
 _SHORTEST_JOINED: Final = 3
 _MOST_SEGMENTS: Final = 12
 _LONGEST_TOKEN: Final = 300
-_REMEMBERED: Final = 4096
+_REMEMBERED: Final = 16_384
 
 _TOKEN = re.compile(
     r"""
     (?<![^\W_])                              # not inside a word
+    (?! [^\W\d_] [^\W\d_A-Z]* (?![\w\-./\\:@+\#<(]) )   # not a plain word, which most are
     (?P<prefix> --? | ~?/ | \.{1,2}/ | [$@%] | \.(?=[^\W\d_]) )?
     (?P<core> \w+ (?: (?: -> | [-./\\:@] )+ \w+ )* )
     (?P<suffix> \+\+(?!\w) | \#(?!\w) | <[\w:,.&*\ \[\]]{1,40}> )?
@@ -77,14 +78,14 @@ def names_of(text: str) -> Names:
     """Return the names in a passage."""
     names: dict[str, None] = {}
     words: dict[str, None] = {}
-    for token in _tokens(text):
+    for token in dict.fromkeys(_tokens(text)):
         forms, parts = _unfolded(token)
         names.update(forms)
         words.update(parts)
     if not text.isascii():
         foreign = (word for word in _WORD.findall(text) if not word.isascii())
-        words.update(dict.fromkeys(word.casefold() for word in foreign))
-    return Names(names=tuple(names), words=" ".join(filter(_is_usable, words)))
+        words.update(dict.fromkeys(filter(_is_usable, (word.casefold() for word in foreign))))
+    return Names(names=tuple(names), words=" ".join(words))
 
 
 def name_keys(question: str) -> frozenset[str]:
@@ -151,11 +152,8 @@ class _Token(NamedTuple):
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yield what is written like a name; plain words, which are most, are told apart first."""
+    """Yield what is written like a name, each as often as it occurs."""
     for match in _TOKEN.finditer(text):
-        written = match[0]
-        if written.isalpha() and written[1:].islower():
-            continue
         token = _Token._make(match.groups(""))
         if _is_name(token):
             yield token
@@ -179,7 +177,8 @@ def _unfolded(token: _Token) -> tuple[dict[str, None], dict[str, None]]:
     """Return the forms of a name and the words in it, each once; a site repeats its names."""
     pieces = (part for segment in _segments(token) for part in segment.split("_"))
     words = (word.casefold() for piece in pieces for word in _PIECE.findall(piece))
-    return dict.fromkeys(filter(_is_usable, _forms(token))), dict.fromkeys(words)
+    forms = dict.fromkeys(filter(_is_usable, _forms(token)))
+    return forms, dict.fromkeys(filter(_is_usable, words))
 
 
 def _segments(token: _Token) -> list[str]:
