@@ -51,7 +51,7 @@ def read_page(text: str) -> BuiltPage:
     """Return the ids and headings of an HTML page; comments, scripts and styles hold none."""
     page = BuiltPage()
     level, start, anchor, before = "", 0, "", ""
-    for match in _MARKUP.finditer(text):
+    for match in _MARKUP.finditer(text, 0, text.rfind(">") + 1):  # what follows is no tag
         name = (match["name"] or "").lower()
         found = _identifier(name, match["values"]) if match["values"] else ""
         if found:

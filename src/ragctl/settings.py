@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from ragctl.addresses import normalise_host
 from ragctl.errors import SettingsError
@@ -485,6 +486,11 @@ def _document(settings_file: SettingsFile) -> dict[str, Any]:
             f"{settings_file.path} is not valid TOML: {error}",
             hint="Mend the line named above, or remove the file.",
         ) from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep nesting
+        raise SettingsError(
+            f"{settings_file.path} cannot be read as TOML: {error}",
+            hint="Take out values that are nested very deeply and numbers that are very long.",
+        ) from error
 
 
 def _file_values(document: Mapping[str, Any], origin: str) -> dict[str, object]:
@@ -561,12 +567,21 @@ def _checked(known: KnownSetting, value: object, origin: str, folder: Path | Non
             raise _refused(known, value, origin, f"must be at least {known.minimum:g}")
         if known.maximum is not None and converted > known.maximum:
             raise _refused(known, value, origin, f"must be at most {known.maximum:g}")
-    if known.key == "site.base_url" and converted and not _WEB_ADDRESS.fullmatch(converted):
+    if known.key == "site.base_url" and converted and not _is_web_address(converted):
         raise _refused(known, value, origin, "must be an address such as https://site.example")
     if known.is_path and converted and converted not in known.choices:
-        path = Path(cast(str, converted)).expanduser()
-        converted = str(folder / path if folder is not None else path)
+        converted = _path(known, cast(str, converted), origin, folder)
     return converted
+
+
+def _path(known: KnownSetting, value: str, origin: str, folder: Path | None) -> str:
+    if "\0" in value:
+        raise _refused(known, value, origin, "must be a path")
+    try:
+        path = Path(value).expanduser()
+    except RuntimeError:
+        raise _refused(known, value, origin, "must be the path of a user who exists") from None
+    return str(folder / path if folder is not None else path)
 
 
 def _converted(known: KnownSetting, value: object, origin: str) -> Any:
@@ -582,7 +597,7 @@ def _converted(known: KnownSetting, value: object, origin: str) -> Any:
         raise _refused(known, value, origin, f"must be {_kind_name(known)}")
     try:
         number = known.kind(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise _refused(known, value, origin, f"must be {_kind_name(known)}") from None
     if known.kind is int and isinstance(value, float) and number != value:
         raise _refused(known, value, origin, "must be a whole number")
@@ -605,6 +620,15 @@ _TRUTHS = {
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
+
+
+def _is_web_address(text: str) -> bool:
+    """Whether links may begin with a text: control characters would reach the terminal."""
+    try:
+        has_host = bool(urlsplit(text).hostname)
+    except ValueError:  # brackets that hold no address
+        return False
+    return has_host and text.isprintable() and bool(_WEB_ADDRESS.fullmatch(text))
 
 
 def _texts(known: KnownSetting, value: object, origin: str) -> tuple[str, ...]:

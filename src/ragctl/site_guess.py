@@ -183,7 +183,7 @@ def _values(name: str, text: str) -> Mapping[str, Any]:
         if name.endswith(".toml"):
             return tomllib.loads(text)
         loaded = yaml.load(text, Loader=_Lenient)
-    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
 

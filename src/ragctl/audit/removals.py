@@ -6,20 +6,13 @@ shortcodes, module code, underlines of headings. A line with anything else on it
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from ragctl.audit.layout import scan
+from ragctl.audit.layout import is_fence, scan
+from ragctl.stages.parse.decoding import decode
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 # Pieces with an opening and a closing mark, over any number of lines.
 _REGIONS = (
     ("svg", re.compile(r"<svg\b", re.I), re.compile(r"</svg\s*>", re.I)),
@@ -32,6 +25,7 @@ _REGIONS = (
 )
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
 _PIECES = (
+    ("svg", re.compile(r"<svg\b[^<>]*>", re.I)),
     ("tag", re.compile(rf"</?[A-Za-z](?:[^<>{{}}]|{_BRACES})*+>|<>|</>")),
     (
         "data_uri",
@@ -51,16 +45,8 @@ _NOTHING = re.compile(r"[\s>*+|.-]*$")
 
 
 def source_lines_of(data: bytes) -> list[str]:
-    """Return the lines of a file; what cannot be decoded becomes a replacement."""
-    text = data.decode("utf-8", "replace")
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            text = data[len(mark) :].decode(encoding, "replace")
-            break
-    else:
-        if data[:4096].count(0) > 0.3 * len(data[:4096]):
-            text = data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    """Return the lines of a file as its bytes are read at ingest."""
+    return decode(data)[0].removesuffix("\n").split("\n")
 
 
 def missing_lines(lines: Sequence[str], kept: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -84,7 +70,7 @@ def missing_lines(lines: Sequence[str], kept: Sequence[int]) -> Iterator[tuple[i
 class _Reasons:
     def __init__(self, lines: Sequence[str], absent: frozenset[int]) -> None:
         self._lines = lines
-        text, self._starts = _without_code(lines)
+        text, self._starts = _without_code(lines, absent)
         self._text = text
         self._spans = _apart([*_regions(text), *_pieces(text)])
         self._front = _front_matter_end(lines)
@@ -100,15 +86,19 @@ class _Reasons:
             return "jsx"
         if number in self._underlined:
             return "underline"
+        covered, left = self._covered(number)
+        if covered and _NOTHING.match(left):
+            return covered
         for kind, pattern in _LINES:
-            if pattern.match(line):
+            if pattern.match(line) or (covered and pattern.match(left)):
                 return kind
-        return self._covered(number)
+        return ""
 
-    def _covered(self, number: int) -> str:
-        """Return the kind of what covers all of a line's text."""
+    def _covered(self, number: int) -> tuple[str, str]:
+        """Return the kind of what covers text of a line, empty for none, and the line without."""
+        line = self._lines[number - 1]
         start = self._starts[number - 1]
-        end = start + len(self._lines[number - 1])
+        end = start + len(line)
         left = list(self._text[start:end])
         reason = ""
         index = bisect_left(self._spans, (end,)) - 1
@@ -117,22 +107,27 @@ class _Reasons:
             for place in range(max(first, start), min(last, end)):
                 left[place - start] = " "
             index -= 1
-        return reason if _NOTHING.match("".join(left)) else ""
+        return reason, "".join(left)
 
 
-def _without_code(lines: Sequence[str]) -> tuple[str, list[int]]:
-    """Return the text with the inside of fences masked, and where each line starts."""
-    layout = scan("\n".join(lines))
+def _without_code(lines: Sequence[str], absent: frozenset[int]) -> tuple[str, list[int]]:
+    """Return the text with the inside of fences masked, and where each line starts.
+
+    A fence of which the page has no line, as inside a comment, is none.
+    """
+    seen = [
+        "x" * len(line) if number in absent and is_fence(line) else line
+        for number, line in enumerate(lines, start=1)
+    ]
+    layout = scan("\n".join(seen))
+    text = "\n".join(lines)
     pieces: list[str] = []
     done = 0
     for fence in layout.fences:
-        end = min(fence.end, len(layout.text))
-        pieces += [
-            layout.text[done : fence.start],
-            re.sub(r"[^\s]", "x", layout.text[fence.start : end]),
-        ]
+        end = min(fence.end, len(text))
+        pieces += [text[done : fence.start], re.sub(r"[^\s]", "x", text[fence.start : end])]
         done = end
-    return "".join((*pieces, layout.text[done:])), layout.starts
+    return "".join((*pieces, text[done:])), layout.starts
 
 
 def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -180,17 +175,19 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 def _module_lines(lines: Sequence[str], absent: frozenset[int]) -> Iterator[int]:
     """Yield the missing lines of ``import`` and ``export`` statements."""
-    depth, inside = 0, False
+    depth, inside, is_export = 0, False, False
     for number, line in enumerate(lines, start=1):
         if number not in absent and line.strip():
             depth, inside = 0, False
             continue
-        if not inside and _STATEMENT.match(line):
-            inside = True
+        if _STATEMENT.match(line):
+            depth = depth if inside else 0
+            inside, is_export = True, line.startswith("export")
         if inside:
             yield number
             depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
-            inside = depth > 0
+            # what is exported may go on in further lines, to a blank one
+            inside = depth > 0 or (is_export and bool(line.strip()))
 
 
 def _underlined_lines(lines: Sequence[str], absent: frozenset[int]) -> Iterator[int]:

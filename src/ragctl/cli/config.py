@@ -246,7 +246,7 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         return tomlkit.document()
     try:
         return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+    except (OSError, ValueError, RecursionError, TOMLKitError) as error:
         raise SettingsError(f"{path} cannot be changed: {error}", hint="Mend it first.") from error
 
 

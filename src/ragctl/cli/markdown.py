@@ -128,7 +128,7 @@ def finished(text: str) -> int:
     starts = [token.map[0] for token in _blocks().parse(complete) if not token.level and token.map]
     if len(starts) < 2:
         return 0
-    return len("".join(complete.splitlines(keepends=True)[: starts[-1]]))
+    return sum(len(line) + 1 for line in complete.split("\n")[: starts[-1]])
 
 
 @cache

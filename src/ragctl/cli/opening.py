@@ -105,10 +105,18 @@ def web_link(citation: Citation, links: LinkStyle) -> str | None:
     """
     again = link_to(links, citation.url, citation.source_path, citation.anchor)
     for link in (citation.link, again):
-        parts = urlsplit(link)
-        if parts.scheme in ("http", "https") and parts.netloc and link.isprintable():
-            return None if " " in link else link
+        if _is_web_address(link):
+            return link
     return None
+
+
+def _is_web_address(link: str) -> bool:
+    try:
+        parts = urlsplit(link)
+    except ValueError:  # brackets that hold no address
+        return False
+    is_plain = link.isprintable() and " " not in link
+    return is_plain and parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _open(link: str, output: Output) -> None:

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
     from ragctl.records.gateway import Place
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_UNSAFE_IN_JSON = re.compile(
+    r"[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _WIDE = 100_000
 
 
 def harmless(text: str) -> str:
-    """Return a text with control and direction characters shown as replacements."""
+    """Return a text with control and direction characters and lone surrogates replaced."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -90,7 +94,8 @@ class Output:
     def linked(self, text: str, target: str, *, style: str = "") -> Text:
         """Return a text that opens ``target`` where the terminal knows hyperlinks."""
         base = Style.parse(style) if style else Style()
-        return Text(harmless(text), style=base + Style(link=target) if self.has_links else base)
+        link = Style(link=harmless(target)) if self.has_links else Style()
+        return Text(harmless(text), style=base + link)
 
 
 def _print_table(table: Table, console: Console) -> None:

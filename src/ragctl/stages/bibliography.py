@@ -13,10 +13,10 @@ _LABEL: Final = re.compile(
 )
 _BULLET: Final = re.compile(r"[\s>]*(?:[-*+•]|\d{1,3}[.)])\s+")
 _MARK: Final = re.compile(
-    r"[\s>*_]*(?:[\[【［]\^?[^\]】］\n]{0,20}\d[^\]】］\n]{0,20}[\]】］][\s,;*_]*)+:?"
+    r"[\s>*_]*+(?:[\[【［]\^?[^\]】］\n]{0,20}\d[^\]】］\n]{0,20}[\]】］][\s,;*_]*+)++:?"
 )
-_ADDRESS: Final = re.compile(r"https?://|\]\([^)\n]+\)|\bwww\.|\s/[\w-]+/[\w/#-]+")
-_ADDRESSED: Final = re.compile(rf"(?:{_BULLET.pattern})?{_MARK.pattern}.*\shttps?://\S+\s*")
+_ADDRESS: Final = re.compile(r"https?://|\]\([^)\n]{1,600}\)|\bwww\.|\s/[\w-]+/[\w/#-]+")
+_ADDRESSED: Final = re.compile(rf"(?:{_BULLET.pattern})?{_MARK.pattern}.*(?<=\s)https?://\S+\s*")
 _SENTENCE: Final = re.compile(r"[.!?][\"'”’)*_]*$")
 _LONGEST_TITLE_WORDS: Final = 8
 _FEWEST_WORDS: Final = 5
@@ -28,7 +28,7 @@ def without_bibliography(text: str) -> str:
     It is a label (``Sources:``) with nothing but entries after it, or, without one, titles that
     begin with a citation and end with an address. A full sentence is no entry.
     """
-    lines = text.splitlines()
+    lines = text.split("\n")
     end = len(lines)
     for place in range(len(lines) - 1, -1, -1):
         line = lines[place]

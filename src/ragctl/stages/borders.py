@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-CODE_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+from ragctl.stages.code_spans import with_hidden_code
+
 _MARK: Final = r"[\[【［][^\[\]【】［］\n]{0,30}\d[^\[\]【】［］\n]{0,12}[\]】］](?!\()"
 _CLOSING: Final = r"[\"'”’)*_]*"
 _BORDER: Final = re.compile(
@@ -21,17 +22,18 @@ _BORDER: Final = re.compile(
 )
 _CITED: Final = re.compile(rf"[\]】］]{_CLOSING}[.!?]$")
 _CITATION: Final = re.compile(rf"(?:\s*{_MARK}{_CLOSING})+$")
-_IDENTIFIER: Final = re.compile(r"[a-z][a-z\d]*(?:[\w:.>-]*[A-Z_]|[\w:.>-]*\(|\d*_)")
+_IDENTIFIER: Final = re.compile(r"[a-z][a-z\d]*+(?:[\w:.>-]*[A-Z_]|[\w:.>-]*\(|_)")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|fig|eq|sec|no|dr|mr|mrs|ms|inc|al|st)|\b[^\W\d_])\.$",
     re.I,
 )
 _LONGEST_ENDING: Final = 60
+_LONGEST_OPENING: Final = 80
 
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a paragraph, citations that touch a full stop with what they end."""
-    hidden = CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
+    hidden = with_hidden_code(text)
     found, start = [], 0
     for end in _borders(hidden):
         found.append(text[start:end].strip())
@@ -51,15 +53,15 @@ def _borders(hidden: str) -> Iterator[int]:
         ending = hidden[max(start, stop - _LONGEST_ENDING) : stop].rstrip("\"'”’)*_")
         if _ABBREVIATION.search(ending):
             continue
+        first = border.start("first")
+        opening = hidden[first : first + _LONGEST_OPENING]
         if border["marks"] or border["mark"] or border["first"] is None:
             is_border = True
         elif _CITED.search(ending):
             before = _CITATION.sub("", ending[:-1])
-            is_border = opens_sentence(hidden[border.start("first") :]) or not (
-                _ABBREVIATION.search(before)
-            )
+            is_border = opens_sentence(opening) or not (_ABBREVIATION.search(before))
         else:
-            is_border = opens_sentence(hidden[border.start("first") :])
+            is_border = opens_sentence(opening)
         if is_border:
             yield border.end()
             start = border.end()

@@ -20,7 +20,7 @@ def is_refusal(text: str) -> bool:
     A hedge that is followed by a statement, cited or not, is an answer.
     """
     declined = False
-    for line in without_bibliography(text).splitlines():
+    for line in without_bibliography(text).split("\n"):
         for sentence in split_sentences(line.strip()):
             if declines(sentence):
                 declined = True

@@ -177,7 +177,7 @@ _ALSO_SAME: Final = {
     "=differ": frozenset(map(stem, listed("differ difference"))),
 }
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_QUOTE: Final = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|(?<!\w)'[^'\n]+'(?!\w)")
+_QUOTE: Final = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^“”\n]+”|(?<!\w)'[^'\n]+'(?!\w)")
 _FREE: Final = re.compile(r"\b(?:one|once)\b", re.I)
 _DENYING: Final = frozenset(
     listed("not no never without cannot nor none neither nothing nobody unless except")

@@ -7,12 +7,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from ragctl.stages.code_spans import (
+    spans_in_lines,
+    with_hidden_code,
+    without_code_spans,
+)
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 LONGEST_SENTENCE_CHARS: Final = 420
 SHORTEST_SENTENCE_WORDS: Final = 4
+_LONGEST_ENDING: Final = 60
 # Characters of scripts that put no blanks between words; the inside of a class of a pattern.
 CJK: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _STOPWORDS: Final = frozenset(
@@ -38,7 +45,6 @@ _ABBREVIATION: Final = re.compile(
 _SENTENCE_BORDER: Final = re.compile(
     r"(?<=[.!?])[\"'”’)\]*_]*\s+(?=[\"'“‘(\[`*_]*[A-Z0-9`])|(?<=[。！？])"
 )
-_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CITATION_LIKE: Final = re.compile(r"\s?\[\^?\d+(?:\s*[,–-]\s*\d+)*\](?!\()")
 # A link whose definition stands elsewhere on the page; not an index such as dp[i][j].
 _REFERENCE_LINK: Final = re.compile(r"(?<![\w\])}$])\[([^\[\]]{3,})\]\[[^\[\]]*\]")
@@ -70,7 +76,7 @@ def without_torn_fence(body: str) -> str:
 
 
 def _reads_as_prose(text: str) -> bool:
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     marks = sum(line.rstrip().endswith((";", "{", "}", ")", ",")) for line in lines)
     return bool(lines) and marks * 4 < len(lines)
 
@@ -102,18 +108,18 @@ def _without_brackets(text: str) -> str:
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
     parts, end = [], 0
-    for span in _CODE_SPAN.finditer(text):
-        parts += [change(text[end : span.start()]), span.group()]
-        end = span.end()
+    for span in spans_in_lines(text):
+        parts += [change(text[end : span.start]), text[span.start : span.end]]
+        end = span.end
     return "".join([*parts, change(text[end:])])
 
 
 def split_sentences(text: str) -> list[str]:
     """Split a paragraph into sentences; not inside code spans, not after abbreviations."""
-    hidden = _CODE_SPAN.sub(lambda span: "`" + "x" * (len(span.group()) - 2) + "`", text)
+    hidden = with_hidden_code(text)
     sentences, start = [], 0
     for border in _SENTENCE_BORDER.finditer(hidden):
-        before = hidden[start : border.start()]
+        before = hidden[max(start, border.start() - _LONGEST_ENDING) : border.start()]
         if not _ABBREVIATION.search(before.rstrip("\"'”’)]*_")):
             sentences.append(text[start : border.end()].strip())
             start = border.end()
@@ -122,7 +128,7 @@ def split_sentences(text: str) -> list[str]:
 
 def is_whole(sentence: str, *, item: bool = False) -> bool:
     """Whether a sentence can be quoted: not a fragment, a label, a listing or boilerplate."""
-    bare = _CODE_SPAN.sub("x", sentence)
+    bare = without_code_spans(sentence, replacement="x")
     words = _WORD.findall(bare)
     letters = sum(character.isalpha() or character.isspace() for character in bare)
     if len(sentence) > LONGEST_SENTENCE_CHARS or letters < 0.7 * len(bare):

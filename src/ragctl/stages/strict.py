@@ -148,15 +148,20 @@ def _without(line: str, spans: Sequence[tuple[int, int]]) -> str | None:
 
 def _drop_lead_ins(lines: Sequence[str], left: list[str | None]) -> None:
     """Drop sentences that end with a colon and introduce what is gone."""
-    for place, line in enumerate(left):
-        if line is None or not line.rstrip(" *_").endswith(":"):
-            continue
-        following = [n for n in range(place + 1, len(lines)) if lines[n].strip()]
-        if not following or left[following[0]] is not None:
-            continue
-        remaining = next((left[n] for n in following if left[n] is not None), None)
-        if remaining is not None and _STARTS_PART.match(remaining):
-            continue
+    following: int | None = None  # the next line with text, and the text that is left after it
+    remaining: str | None = None
+    introduces_gone: list[int] = []
+    for place in range(len(lines) - 1, -1, -1):
+        line = left[place]
+        if line is not None and line.rstrip(" *_").endswith(":"):
+            is_gone = following is not None and left[following] is None
+            if is_gone and not (remaining is not None and _STARTS_PART.match(remaining)):
+                introduces_gone.append(place)
+        if lines[place].strip():
+            following = place
+            remaining = remaining if line is None else line
+    for place in introduces_gone:
+        line = left[place] or ""
         ends = [match.start() + 1 for match in _SENTENCE_END.finditer(line)]
         left[place] = line[: ends[-1]] if ends else None
 
@@ -169,13 +174,17 @@ def _drop_headings(lines: Sequence[str], left: list[str | None]) -> None:
         for n, line in enumerate(lines)
         if (match := _HEADING.match(line)) and prose[n].startswith("\0")
     }
-    for place in sorted(levels, reverse=True):
-        end = next(
-            (n for n in sorted(levels) if n > place and levels[n] <= levels[place]), len(lines)
-        )
-        below = [n for n in range(place + 1, end) if lines[n].strip()]
-        if below and all(left[n] is None for n in below):
-            left[place] = None
+    section_ends = [len(lines)] * 7  # by level: where the next heading of it, or above, stands
+    next_kept = next_text = len(lines)
+    for place in range(len(lines) - 1, -1, -1):
+        level = levels.get(place)
+        if level is not None:
+            if next_text < section_ends[level] <= next_kept:
+                left[place] = None
+            section_ends[level:] = [place] * (7 - level)
+        if lines[place].strip():
+            next_text = place
+            next_kept = next_kept if left[place] is None else place
 
 
 def _joined(left: Sequence[str | None]) -> str:

@@ -21,7 +21,7 @@ VERSION_LINE: Final = re.compile(r"ragctl-template: *(?P<name>[^\s/]+/\d+) *\n")
 """The first line of a template that ships: its name and version. It is never sent."""
 
 _PLACE: Final = re.compile(r"\{(passages|question|site)\}")
-_IN_BRACES: Final = re.compile(r"\{+ *([A-Za-z_]+) *\}+")
+_IN_BRACES: Final = re.compile(r"(?<!\{)\{++ *+([A-Za-z_]++) *+\}++")
 _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("context", "contexts", "documents", "docs", "chunks", "sources"), "passages"),
     **dict.fromkeys(("query", "input", "prompt", "user_question"), "question"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ragctl.stages.chunk.tokens import fitting_end
-from ragctl.stages.parse.blocks import code_spans
+from ragctl.stages.code_spans import code_spans
 
 _SENTENCE_BORDER: Final = re.compile(
     r"(?<=[.!?…])[\"'”’)\]*_]{0,8}\s++(?=[\"'“‘(\[`*_]{0,8}[^\W_a-z])"

@@ -149,6 +149,8 @@ class StructuredChunker:
         made = atoms(text, stretch, room)
         for first, last in pack(made, room):
             begin, finish = made[first], made[last - 1]
+            if not text[begin.start : finish.end].strip():
+                continue  # a part of a line of blanks: nothing that can be read or embedded
             place = begin.start
             if place == start:
                 place = max(at for at in top if at < finish.end)

@@ -9,7 +9,6 @@ from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, Final
 
-from ragctl.stages.borders import CODE_SPAN
 from ragctl.stages.claims.polarity import sides_of
 from ragctl.stages.claims.statements import without_marks, without_opening
 from ragctl.stages.claims.vocabulary import CALENDAR, FREE_NUMBERS, NOUNS_TOO, NUMBER_WORDS
@@ -28,6 +27,7 @@ from ragctl.stages.claims.words import (
     stem,
     stopwords,
 )
+from ragctl.stages.code_spans import spans_in_lines, without_code_spans
 
 if TYPE_CHECKING:
     from ragctl.stages.claims.passages import Passage
@@ -91,12 +91,15 @@ def take_apart(text: str) -> Asked:
 def _names_of(text: str) -> tuple[str, ...]:
     """Return the names in a statement: code, identifiers, words with capitals inside it."""
     found: dict[str, None] = {}
-    for span in CODE_SPAN.finditer(text):
-        found.update(dict.fromkeys(t for t in TOKEN.findall(span[2]) if not t.isdigit()))
-    bare = CODE_SPAN.sub(" ", text)
+    for span in spans_in_lines(text):
+        found.update(dict.fromkeys(t for t in TOKEN.findall(span.content) if not t.isdigit()))
+    bare = without_code_spans(text, replacement=" ")
+    done, before = 0, ""
     for match in TOKEN.finditer(bare):
         token = match.group()
-        inner = match.start() > 0 and not bare[: match.start()].rstrip().endswith((":", ".", '"'))
+        before = bare[done : match.start()].rstrip()[-1:] or before
+        inner = match.start() > 0 and before not in (":", ".", '"')
+        done, before = match.end(), token[-1]
         capital = inner and token[:1].isupper() and len(token) > 1
         capital &= token.lower() not in NUMBER_WORDS and token not in CALENDAR
         if _NAME_LIKE.search(token) or capital:

@@ -106,7 +106,7 @@ def _pieces(body: str) -> Iterator[str]:
         paragraph.clear()
 
     in_code = False
-    for line in body.splitlines():
+    for line in body.split("\n"):
         line = _QUOTE.sub("", line)
         fence = bool(FENCE.match(line))
         if fence or in_code or not line.strip() or line.lstrip().startswith("|"):

@@ -65,7 +65,7 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """Yield paragraphs and list items outside code and headings; true for an item."""
     lines: list[str] = []
     is_item = in_code = False
-    for line in [*text.splitlines(), ""]:
+    for line in [*text.split("\n"), ""]:
         fence = bool(FENCE.match(line))
         starts = bool(ITEM.match(line))
         breaks = not line.strip() or line.lstrip().startswith("|")

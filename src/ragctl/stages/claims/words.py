@@ -7,7 +7,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from ragctl.stages.borders import CODE_SPAN
 from ragctl.stages.claims.vocabulary import (
     COMMON,
     NEGATIONS,
@@ -17,6 +16,7 @@ from ragctl.stages.claims.vocabulary import (
     SYNONYMS,
     listed,
 )
+from ragctl.stages.code_spans import spans_in_lines
 from ragctl.stages.sentences import stems
 
 WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -33,7 +33,7 @@ _PIECE: Final = re.compile(
     rf"[{_CAPITAL}]+(?![{_SMALL}])|[{_CAPITAL}]?[{_SMALL}]+|[^\W\d_{_CAPITAL}{_SMALL}]+"
     rf"|\d+"
 )
-_CAPITALISED: Final = re.compile(rf"[{_CAPITAL}]\w+(?:[ -][{_CAPITAL}]\w+){{1,4}}")
+_CAPITALISED: Final = re.compile(rf"[{_CAPITAL}]\w{{1,60}}+(?:[ -][{_CAPITAL}]\w{{1,60}}+){{1,4}}")
 _LINK: Final = re.compile(
     r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|\[([^\]\n]{1,300})\]\[[^\]\n]{0,300}\]"
 )
@@ -225,9 +225,9 @@ def plain_text(text: str) -> str:
     if "`" not in text:
         return _without_markup(text)
     parts, end = [], 0
-    for span in CODE_SPAN.finditer(text):
-        parts += [_without_markup(text[end : span.start()]), span.group()]
-        end = span.end()
+    for span in spans_in_lines(text):
+        parts += [_without_markup(text[end : span.start]), text[span.start : span.end]]
+        end = span.end
     return "".join((*parts, _without_markup(text[end:])))
 
 
@@ -244,5 +244,5 @@ def values_in(text: str) -> frozenset[float | str]:
 @lru_cache(maxsize=2048)
 def code_names(text: str) -> tuple[str, ...]:
     """Return what stands between backticks, where it is one name."""
-    spans = (span[2] for span in CODE_SPAN.finditer(text))
+    spans = (span.content for span in spans_in_lines(text))
     return tuple(span for span in spans if re.fullmatch(r"[A-Za-z_][\w:.-]*(?:\(\))?", span))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GitHubSlugger", "MarkdownParser", "parse", "slug"]
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Goes up when the same bytes give another page: stored pages are then parsed anew."""
 
 _OPAQUE_ROUNDS_MAX = 4

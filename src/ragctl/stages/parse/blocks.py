@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.utils import EnvType
 
+from ragctl.stages.code_spans import code_spans
+
 Kind = Literal["fence", "indented", "html", "text"]
 _KINDS: dict[str, Kind] = {
     "fence": "fence",
@@ -22,7 +24,6 @@ _KINDS: dict[str, Kind] = {
     "html_block": "html",
     "inline": "text",
 }
-_BACKTICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,42 +113,6 @@ class Document:
         for match in pattern.finditer(self.text):
             if self.is_syntax(match.start()):
                 yield match
-
-
-def code_spans(text: str, start: int, end: int) -> tuple[list[int], list[int]]:
-    """Return starts and ends of the code spans in ``text[start:end]``, in linear time.
-
-    A run of backticks opens a span that the next run of the same length closes; a backslash
-    before an opening run takes its first backtick away.
-    """
-    runs = [match.span() for match in _BACKTICKS.finditer(text, start, end)]
-    by_length: dict[int, list[int]] = {}
-    for index, (first, last) in enumerate(runs):
-        by_length.setdefault(last - first, []).append(index)
-    starts: list[int] = []
-    ends: list[int] = []
-    index = 0
-    while index < len(runs):
-        first, last = runs[index]
-        if first > start and text[first - 1] == "\\" and _odd_backslashes(text, first, start):
-            first += 1
-        same = by_length.get(last - first, [])
-        place = bisect_right(same, index)
-        if first == last or place == len(same):
-            index += 1
-            continue
-        closing = same[place]
-        starts.append(first)
-        ends.append(runs[closing][1])
-        index = closing + 1
-    return starts, ends
-
-
-def _odd_backslashes(text: str, offset: int, floor: int) -> bool:
-    before = offset
-    while before > floor and text[before - 1] == "\\":
-        before -= 1
-    return (offset - before) % 2 == 1
 
 
 def line_starts(lines: list[str]) -> list[int]:

@@ -184,7 +184,8 @@ def _toml_block(lines: list[str], closing: int) -> FrontMatter:
             return _NONE
         found = re.search(r"at line (\d+)", str(error))
         at = int(found[1]) + 1 if found else 1
-        reason = f"front matter is not TOML: {str(error).splitlines()[0]}"
+        said = str(error).split("\n")[0] or type(error).__name__
+        reason = f"front matter is not TOML: {said}"
         return _salvaged_toml(inner, closing + 1, at, reason)
     return FrontMatter(values=values, title=_toml_title(values), lines=closing + 1)
 

@@ -16,11 +16,13 @@ from ragctl.stages.parse.edits import Edit
 if TYPE_CHECKING:
     from ragctl.stages.parse.blocks import Document
 
-_SVG = re.compile(r"<(?i:(/?)svg)(?![\w.-])([^<>]*+)>")
+# A tag that is not over before a blank line, a heading or an item of a list is none.
+_IN_TAG = r"(?:[^<>\n]|\n(?![ \t]*(?:\n|#{1,6}[ \t]|[-*+][ \t]|\d+[.)][ \t])))*+"
+_SVG = re.compile(rf"<(?i:(/?)svg)(?![\w.-])({_IN_TAG})>")
 _COMMENT_END = re.compile(r"-->")
 # What an SVG that is never closed may still take along: tags, and short text inside them.
 _TAGS = re.compile(r"(?:\s*+</?[A-Za-z](?:[^<>\n]|\n(?![ \t]*\n))*+>(?:[^<>\n]{1,200}+(?=</))?+)*+")
-_RAW = re.compile(r"<(?i:(script|style))(?![\w.-])[^<>]*+>")
+_RAW = re.compile(rf"<(?i:(script|style))(?![\w.-]){_IN_TAG}>")
 _RAW_END = re.compile(r"</(?i:(script|style))\s*+>")
 _LIQUID_COMMENT = re.compile(r"\{%-?\s*+(end)?comment\s*+-?%\}")
 _MDX_COMMENT = re.compile(r"\{/\*")
