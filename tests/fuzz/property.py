@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 SECONDS_AT_MOST = 2.0
@@ -61,30 +62,34 @@ def fuzzed(
     return decorated
 
 
-def running(one: Property, *, inputs: int, seconds_left: Callable[[], float]) -> Callable[[], int]:
-    """Return a function that tries a property on new inputs and returns how many it tried.
+class Round:
+    """A property tried on new inputs; ``tried`` counts them, those of a failed round as well."""
 
-    It stops early, and quietly, once no seconds are left. Raises what the property raises, on the
-    smallest input that was found to fail.
-    """
-    tried = 0
+    def __init__(self, one: Property, *, inputs: int, seconds_left: Callable[[], float]) -> None:
+        self.tried = 0
+        self._holds = one.holds
+        self._has_failed = False
+        self._seconds_left = seconds_left
+        self._test = settings(
+            max_examples=inputs, deadline=None, database=None, suppress_health_check=_HEALTH
+        )(given(st.tuples(*one.inputs))(self._one))
 
-    def counted(*values: Any) -> None:
-        nonlocal tried
-        if seconds_left() <= 0:
+    def run(self) -> None:
+        """Try them; once no seconds are left the rest is passed over.
+
+        Raises what the property raises, on the smallest input that was found to fail.
+        """
+        self._test()
+
+    def _one(self, values: tuple[Any, ...]) -> None:
+        if self._seconds_left() <= 0 and not self._has_failed:
             return
-        tried += 1
-        one.holds(*values)
-
-    test = settings(
-        max_examples=inputs, deadline=None, database=None, suppress_health_check=_HEALTH
-    )(given(*one.inputs)(counted))
-
-    def run() -> int:
-        test()
-        return tried
-
-    return run
+        self.tried += 1
+        try:
+            self._holds(*values)
+        except Exception:
+            self._has_failed = True  # the search for the smallest such input goes on to its end
+            raise
 
 
 @contextmanager

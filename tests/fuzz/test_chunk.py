@@ -20,7 +20,15 @@ from tests.fuzz.property import fuzzed, in_time
 SIZES = st.sampled_from([1, 7, 40, 160, 1300])
 
 
-@fuzzed(DOCUMENTS, NAMES, SIZES, st.sampled_from([64, 480]), st.sampled_from([0, 200]), runs=100)
+@fuzzed(
+    DOCUMENTS,
+    NAMES,
+    SIZES,
+    st.sampled_from([64, 480]),
+    st.sampled_from([0, 200]),
+    runs=100,
+    found=[("> <svg>", "guide/a.txt", 1, 64, 0)],
+)
 def test_structured_passages_hold_all_of_a_page_once(
     text: str, name: str, size: int, hard: int, small: int
 ) -> None:
@@ -65,7 +73,7 @@ def test_windows_hold_all_of_a_page(text: str, name: str, size: int, overlap: in
     with in_time():
         passages = chunker.chunk(page)
     _assert_referred_to(page, passages)
-    covered = set()
+    covered: set[int] = set()
     for passage in passages:
         assert passage.body == page.text[passage.start_char : passage.end_char]
         covered.update(range(passage.start_char, passage.end_char))

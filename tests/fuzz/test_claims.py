@@ -40,7 +40,7 @@ def test_each_statement_has_a_verdict_and_cites_what_is_there(
 
 @fuzzed(ANSWERS, st.data(), runs=60)
 def test_what_is_left_of_an_answer_was_in_it(text: str, data: st.DataObject) -> None:
-    verdicts = st.sampled_from(["supported", "unsupported", "misattributed"])
+    verdicts: st.SearchStrategy[Verdict] = st.sampled_from(get_args(Verdict))
     claims = [
         Claim(text=one.text, cites=one.cites, verdict=data.draw(verdicts), why="not there")
         for one in statements_of(text, passages=3)

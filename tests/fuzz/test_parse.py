@@ -30,7 +30,16 @@ def test_every_line_of_a_page_is_in_its_text_or_in_a_removal(text: str, name: st
     assert page_of(text, name) == page
 
 
-@fuzzed(WELL_FORMED, st.sampled_from(["guide/a.md", "guide/a.txt"]), runs=80)
+@fuzzed(
+    WELL_FORMED,
+    st.sampled_from(["guide/a.md", "guide/a.txt"]),
+    runs=80,
+    found=[
+        ("\n\n\0\0", "guide/a.md"),
+        ("export const a = (\n\n} from 'b'\n)", "guide/a.mdx"),
+        ("!!! note <!-- a --><!-- b -->", "guide/a.md"),
+    ],
+)
 def test_the_audit_sees_a_reason_for_every_line_that_is_gone(text: str, name: str) -> None:
     page = page_of(text, name)
     with in_time():

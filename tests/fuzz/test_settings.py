@@ -45,7 +45,7 @@ TOML_LINES = st.one_of(
     st.builds(
         lambda name, key, value: f"[[routes]]\nname = {name}\n{key} = {value}",
         TOML_VALUES,
-        st.sampled_from(["kind", "provider", "url", "model", "api_key_env", "timeout_seconds", "x"]),
+        st.sampled_from(["kind", "provider", "url", "model", "api_key_env", "total_seconds", "x"]),
         TOML_VALUES,
     ),
     st.sampled_from(
@@ -58,8 +58,8 @@ TOML_LINES = st.one_of(
 )  # fmt: skip
 VARIABLES = st.one_of(
     st.sampled_from(KEYS).map(lambda key: f"RAGCTL_{key.replace('.', '__').upper()}"),
-    st.sampled_from(["RAGCTL_X", "RAGCTL___", "RAGCTL_A__B", "RAGCTL_ROUTES__X", "RAGCTL_DATABASE_URL",
-                     "OLLAMA_HOST", "RAGCTL_SITE__", "RAGCTL_İ__ß", "RAGCTL_"]),
+    st.sampled_from(["RAGCTL_X", "RAGCTL___", "RAGCTL_A__B", "RAGCTL_ROUTES__X",
+                     "RAGCTL_DATABASE_URL", "OLLAMA_HOST", "RAGCTL_SITE__", "RAGCTL_İ__ß"]),
 )  # fmt: skip
 
 
@@ -67,7 +67,15 @@ VARIABLES = st.one_of(
     st.lists(TOML_LINES, max_size=4).map("\n".join),
     st.booleans(),
     runs=120,
-    found=[("a = " + "[" * 2000, True)],
+    found=[
+        ("a = " + "[" * 2000, True),
+        ("a = " + "9" * 5000, True),
+        ("[chunking]\nsize = inf", True),
+        ("[site]\nbase_url = 'https://[x'", False),
+        ('[site]\nbase_url = "https://s.example/\\u001b]0;x"', False),
+        ("[site]\ndist = '~nobody-there/x'", True),
+        ('[site]\ndist = "\\u0000"', True),
+    ],
 )
 def test_any_file_gives_settings_or_an_error_with_a_hint(text: str, is_own: bool) -> None:
     file = SettingsFile(path=Path("/s/ragctl.toml"), text=text, is_own=is_own)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 from hypothesis import strategies as st
 
@@ -86,7 +85,7 @@ def ollama(status: int, packets: Sequence[bytes]) -> OllamaGenerator:
 
 def openai(status: int, packets: Sequence[bytes]) -> OpenAiGenerator:
     """Return a generator that reads a stream of events."""
-    client = cast(OpenAiClient, OpenAiClient("http://127.0.0.1:1/v1"))
+    client = OpenAiClient("http://127.0.0.1:1/v1")
     client.server = Server(status, packets)
     return OpenAiGenerator(client, guard=RepetitionGuard, model="m")
 

@@ -44,7 +44,7 @@ def console_of(stream: io.StringIO, *, columns: int = 80) -> Output:
     return output
 
 
-@fuzzed(TEXTS, runs=150)
+@fuzzed(TEXTS, runs=150, found=[("a\ud800",)])
 def test_a_harmless_text_holds_nothing_that_acts(text: str) -> None:
     shown = harmless(text)
     assert len(shown) == len(text)
@@ -55,7 +55,7 @@ def test_a_harmless_text_holds_nothing_that_acts(text: str) -> None:
         assert after == before or (after == "\ufffd" and is_harmful(before))
 
 
-@fuzzed(TEXTS, TEXTS, runs=80)
+@fuzzed(TEXTS, TEXTS, runs=80, found=[("a", "\x1b\\\x1b]0;x\x07")])
 def test_a_linked_text_holds_no_escape_but_our_own(text: str, target: str) -> None:
     stream = io.StringIO()
     output = console_of(stream)
@@ -85,7 +85,7 @@ def test_a_streamed_answer_is_shown_whole_and_alike_however_it_comes(
         assert word in whole
 
 
-@fuzzed(ANSWERS, runs=60)
+@fuzzed(ANSWERS, runs=60, found=[("a\u2028b\n\n- c\n\nd\n\ne\n",)])
 def test_what_is_finished_ends_with_a_line_and_grows_with_the_text(text: str) -> None:
     clean = harmless(text)
     with in_time():
@@ -94,7 +94,10 @@ def test_what_is_finished_ends_with_a_line_and_grows_with_the_text(text: str) ->
     assert length == 0 or clean[length - 1] == "\n"
 
 
-@fuzzed(st.recursive(TEXTS, lambda inner: st.lists(inner, max_size=3), max_leaves=5))
+@fuzzed(
+    st.recursive(TEXTS, lambda inner: st.lists(inner, max_size=3), max_leaves=5),
+    found=[("a\u200e",)],
+)
 def test_a_document_of_json_holds_nothing_that_acts_and_reads_back(value: object) -> None:
     from ragctl.cli.output import _json
 
