@@ -27,7 +27,11 @@ SIZES = st.sampled_from([1, 7, 40, 160, 1300])
     st.sampled_from([64, 480]),
     st.sampled_from([0, 200]),
     runs=100,
-    found=[("> <svg>", "guide/a.txt", 1, 64, 0)],
+    found=[
+        ("> <svg>", "guide/a.txt", 1, 64, 0),
+        ("`" * 31, "guide/a.mdx", 160, 64, 0),
+        ("~" * 400, "guide/a.md", 1300, 64, 0),
+    ],
 )
 def test_structured_passages_hold_all_of_a_page_once(
     text: str, name: str, size: int, hard: int, small: int

@@ -74,9 +74,9 @@ def atoms(text: str, leaves: Sequence[Leaf], room: Room) -> list[Atom]:
         quality = _quality(group[0])
         start, end = group[0].start, group[-1].end
         tokens = estimated_tokens(text[start:end])
-        if end - start <= room.characters and tokens <= room.tokens:
-            last = group[-1]
-            closing = "" if last.is_closed else "\n" + last.closing
+        closing = "" if group[-1].is_closed else "\n" + group[-1].closing
+        spare = room.tokens - estimated_tokens(closing)
+        if end - start <= room.characters and tokens <= spare:
             result.append(Atom(start, end, quality, tokens, closing=closing))
             continue
         for leaf in group:
@@ -142,7 +142,8 @@ def _apart(text: str, leaf: Leaf, room: Room) -> list[Atom]:
                 text, leaf.start, leaf.end, characters=half.characters, tokens=half.tokens
             )
         ]
-        if not leaf.is_closed:
+        fits = estimated_tokens(leaf.closing) <= room.tokens - made[-1].tokens
+        if fits and not leaf.is_closed:  # marks beyond all measure are not repeated
             made[-1].closing = "\n" + leaf.closing
     return made
 
