@@ -11,7 +11,7 @@ from ragctl.stages.parse import parse
 from ragctl.stages.parse.decoding import decode
 from ragctl.stages.parse.front_matter import read_front_matter
 from tests.fuzz.grammar import BLOCKS, FRONT_MATTER, METADATA_LINES
-from tests.fuzz.pages import source_of
+from tests.fuzz.pages import as_bytes, source_of
 from tests.fuzz.property import fuzzed, in_time
 
 ENCODINGS = st.sampled_from(
@@ -62,9 +62,14 @@ def test_decoding_keeps_every_character_that_the_bytes_hold(data: bytes) -> None
         assert decode(text.encode()) == (text, []) or text.count("\0")
 
 
-@fuzzed(st.lists(METADATA_LINES, max_size=8), st.sampled_from(["---", "+++"]), runs=120)
+@fuzzed(
+    st.lists(METADATA_LINES, max_size=8),
+    st.sampled_from(["---", "+++"]),
+    runs=120,
+    found=[(["title: A", "a: \u2028\u2028\u2028'"], "---")],
+)
 def test_metadata_takes_whole_lines_and_holds_what_json_can(lines: list[str], fence: str) -> None:
-    written = "\n".join([fence, *lines, fence, "Text."]).split("\n")
+    written = decode(as_bytes("\n".join([fence, *lines, fence, "Text."])))[0].split("\n")
     with in_time():
         front = read_front_matter(written)
     assert 0 <= front.lines < len(written) or front.lines == len(written)

@@ -133,7 +133,9 @@ def _load_yaml(text: str) -> _Loaded | _Failed:
         return _Loaded(_json_mapping(loader.construct_document(node)), title)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return _Failed(mark.line + 2 if mark else 1, error.problem or error.context or "malformed")
+        # not by mark.line: to YAML, lines end at U+0085 and U+2028 too
+        line = text.count("\n", 0, mark.index) + 2 if mark else 1
+        return _Failed(line, error.problem or error.context or "malformed")
     except Exception as error:  # PyYAML lets ValueError, RecursionError and others through
         return _Failed(1, str(error).split("\n")[0] or type(error).__name__)
 
