@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragctl.records import Chunk, Hit, Page, PageText, SourceFile
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import Page, SourceFile
+from ragctl.records.search import Hit
+from ragctl.records.stored import PageText
 from ragctl.stages.parse import parse
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from ragctl.cli.opening import web_link
 from ragctl.errors import SettingsError
-from ragctl.records import Citation, LinkStyle, UrlStyle
+from ragctl.records.answers import Citation
+from ragctl.records.links import LinkStyle
+from ragctl.records.pages import UrlStyle
 from ragctl.settings import read
 from ragctl.stages.links import address_of, is_folder_index, page_link
 from tests.fuzz.grammar import INLINES, ODD_CHARACTERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ragctl.records import StoredPage
+from ragctl.records.stored import StoredPage
 from ragctl.stages.catalogue import Catalogue, catalogue_passage, recognise
 from ragctl.stages.same_question import differences
 from tests.fuzz.grammar import INLINES, ODD_CHARACTERS, WORDS

@@ -7,7 +7,8 @@ import re
 from hypothesis import strategies as st
 
 from ragctl.audit.passages import audit_page
-from ragctl.records import Chunk, Page
+from ragctl.records.chunks import Chunk
+from ragctl.records.pages import Page
 from ragctl.stages.chunk.fixed import FixedChunker
 from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.chunk.tokens import estimated_tokens, fitting_end

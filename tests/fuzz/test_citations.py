@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ragctl.records import LinkStyle
+from ragctl.records.links import LinkStyle
 from ragctl.stages.bibliography import without_bibliography
 from ragctl.stages.check import cite
 from ragctl.stages.citations import find_marks, read_marks, without_code

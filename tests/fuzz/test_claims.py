@@ -6,7 +6,8 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from ragctl.records import Claim, Hit, Verdict
+from ragctl.records.answers import Claim, Verdict
+from ragctl.records.search import Hit
 from ragctl.stages.claims import check_claims, statements_of
 from ragctl.stages.extract import extract
 from ragctl.stages.strict import without_doubtful

@@ -6,7 +6,7 @@ import json
 
 from hypothesis import strategies as st
 
-from ragctl.records import Page
+from ragctl.records.pages import Page
 from ragctl.stages.parse import parse
 from ragctl.stages.parse.decoding import decode
 from ragctl.stages.parse.front_matter import read_front_matter

@@ -16,7 +16,7 @@ from ragctl.cli.output import harmless
 from ragctl.errors import SettingsError
 from ragctl.link_check import read_page
 from ragctl.observe.redaction import redacted
-from ragctl.records import Claim
+from ragctl.records.answers import Claim
 from ragctl.stages.bibliography import without_bibliography
 from ragctl.stages.borders import split_sentences
 from ragctl.stages.chunk.fixed import FixedChunker

@@ -7,7 +7,7 @@ import re
 from hypothesis import strategies as st
 
 from ragctl.audit.passages import audit_page
-from ragctl.records import Page
+from ragctl.records.pages import Page
 from ragctl.stages.parse.sluggers import SLUGGERS
 from tests.fuzz.grammar import DOCUMENTS, INLINES, NAMES, NESTED, ODD_CHARACTERS, WELL_FORMED
 from tests.fuzz.pages import as_bytes, page_of, stored

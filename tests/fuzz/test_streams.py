@@ -13,7 +13,7 @@ from ragctl.models.answer_stream import ThinkingFilter, lines_of
 from ragctl.models.http import HttpServer
 from ragctl.models.ollama import OllamaClient, OllamaGenerator
 from ragctl.models.openai import OpenAiClient, OpenAiGenerator
-from ragctl.records import Draft, Prompt
+from ragctl.records.answers import Draft, Prompt
 from ragctl.stages.repetition import RepetitionGuard
 from tests.fuzz.grammar import ANSWERS, PIECES
 from tests.fuzz.property import fuzzed, in_time

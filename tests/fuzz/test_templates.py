@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragctl.errors import SettingsError
 from ragctl.prompts import read_template, shipped
-from ragctl.records import Hit
+from ragctl.records.search import Hit
 from ragctl.stages.render import render
 from ragctl.stages.template import Template, template_of
 from ragctl.stages.tokens import estimated_tokens
