@@ -31,7 +31,7 @@ def normalise_host(value: str) -> str:
         scheme, rest = "http", text
     authority, _, path = rest.partition("/")
     user, at, place = authority.rpartition("@")
-    if default_port is None or re.search(r"[\s?#\\]", rest):
+    if default_port is None or re.search(r"[\s?#\\]", rest) or re.search(r"[\[\]]", user):
         raise _malformed(value)
     try:
         host, port = _host_and_port(place, default_port)
