@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from ragctl.errors import ContentError
 from ragctl.records.pages import ROOT_TRACK, LeftOut, SourceFile
@@ -18,6 +19,8 @@ SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 _OTHER_PAGE_SUFFIXES = (".rst", ".adoc", ".asciidoc", ".org", ".ipynb")
 _ATTACHMENT_SUFFIXES = (".html", ".htm")
 _PDF = ".pdf"
+_LARGEST_TEXT_BYTES: Final = 16 * 2**20
+_LARGEST_PDF_BYTES: Final = 256 * 2**20
 
 
 def page_suffixes() -> tuple[str, ...]:
@@ -270,6 +273,9 @@ class _Walk:
             self._leave_out(path, "not a regular file")
         elif not os.access(file, os.R_OK):
             self._leave_out(path, "cannot be read: permission denied")
+        elif status.st_size > largest_bytes(file.name):
+            limit = largest_bytes(file.name) // 2**20
+            self._leave_out(path, f"larger than {limit} MB: it is no page to read")
         else:
             self.files.append(_File(path, file, status.st_size, status.st_mtime_ns))
 
@@ -288,6 +294,11 @@ class _Walk:
 
     def _leave_out(self, path: str, reason: str, *, intended: bool = False) -> None:
         self.left_out.append(LeftOut(path=_clean(path), reason=reason, intended=intended))
+
+
+def largest_bytes(name: str) -> int:
+    """Return how large a page may be: text is held in memory several times over, a PDF is not."""
+    return _LARGEST_PDF_BYTES if _suffix(name) == _PDF else _LARGEST_TEXT_BYTES
 
 
 def _resolved(path: Path) -> Path | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ragctl.errors import ContentError, EmbeddingRefused
+from ragctl.errors import ContentError, EmbeddingRefused, ModelReplyError
 from ragctl.files import read
 from ragctl.index_match import record_identity
 from ragctl.records.chunks import Chunk, EmbeddedChunk, RefusedChunk
@@ -31,6 +31,7 @@ Vectored = EmbeddedChunk | RefusedChunk
 SPLIT_FOR = ("too_long", "not_finite")
 DEPTH = 3
 ATTEMPTS = 16
+TELLING = 8
 GROUP_PAGES, GROUP_BYTES = 64, 1_000_000
 
 
@@ -162,8 +163,12 @@ def with_vectors(
     )
     ready: list[tuple[Vectored, ...]] = []
     splitter = _Splitter(embedder, cache)
+    has_any = False
     with ledger.timed("embed"):
         for batch in batches:
+            has_any = has_any or any(isinstance(made, EmbeddedChunk) for made in batch.results)
+            if not has_any:
+                _require_a_vector(batch.results)
             cache.remember(batch.computed)
             slots = [splitter.smaller(result) for result in batch.results]
             ready.extend(slots)
@@ -171,6 +176,21 @@ def with_vectors(
             yield _finished(waiting, ready)
             options.give_way()
         yield _finished(waiting, ready)
+
+
+def _require_a_vector(results: Sequence[Vectored]) -> None:
+    """Raise ModelReplyError where a model gave vectors for none of its first passages.
+
+    One text may upset a model; if many do and none passes, the model itself is at fault, and a
+    site of thousands of passages would be tried for hours.
+    """
+    refused = [result for result in results if isinstance(result, RefusedChunk)]
+    if len(refused) >= TELLING and all(result.reason == "not_finite" for result in refused):
+        raise ModelReplyError(
+            f"none of the first {len(refused)} passages could be embedded: {refused[0].message}",
+            hint="The model does not work here: run it on another device (OLLAMA_NUM_GPU=0), or "
+            "choose another.",
+        )
 
 
 class _Splitter:

@@ -317,6 +317,30 @@ def test_words_fold_beyond_ascii(database: Database) -> None:
         assert hit.body.startswith("Der")
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("A “bollard” holds ropes.", "bollard"),
+        ("Bollards… hold ropes.", "bollard"),
+        ("Ropes—bollards—cleats.", "“bollards”"),
+        ("The harbour’s bollards.", "harbour"),
+        ("Dim\u00a0bollards\u00a0here.", "which\u00a0bollard"),
+        ("The bol\u00adlards.", "bollards"),
+        ("The cafe\u0301 opens.", "CAF\u00c9"),
+        ("The café opens.", "cafe\u0301"),
+        ("A bollard\ufffd fell.", "bollard"),
+        ("«bollard»", "bollard\x00"),
+    ],
+)
+def test_signs_beyond_ascii_part_words_and_spellings_of_a_letter_are_one(
+    written: str, asked: str, database: Database
+) -> None:
+    _store(database, 1, [written, "Nothing."])
+    database.chunks.refresh_terms()
+    (hit,) = _retriever(database, "keyword").retrieve(Query(text=asked, vector=array("f")))
+    assert hit.body == written
+
+
 def test_terms_are_counted_anew_only_where_passages_came_or_went(database: Database) -> None:
     def counts() -> dict[str, int]:
         with connect(database.url) as connection:

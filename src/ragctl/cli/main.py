@@ -7,12 +7,14 @@ import psycopg, requests, rich or a model.
 from __future__ import annotations
 
 import difflib
+import errno
 import gc
 import importlib
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -298,17 +300,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if is_program:
         gc.set_threshold(*GARBAGE_THRESHOLDS)
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
     with Stopping(ends_process=is_program) as stopping:
-        code = _run(arguments, stopping)
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            code = _closed_pipe()
-        sys.exit(code)
+        sys.exit(_flushed(_run(arguments, stopping)))
+
+
+def _replace_closed_streams() -> None:
+    """Put the null device where the shell closed a stream (``<&-``, ``>&-``): it is None then."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _flushed(code: int) -> int:
+    """Return the exit code after all output is written, or what it is where that cannot be."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _closed_pipe()
+    except OSError as error:
+        _closed_pipe()
+        if code == 0:
+            code = _told(error, wants_json=False)
+    return code
 
 
 def _run(arguments: list[str], stopping: Stopping) -> int:
@@ -342,10 +360,31 @@ def _told(error: BaseException, *, wants_json: bool) -> int:
         said = f"{error.filename or 'a file'}: {error.strerror}"
         _show_error("rights", said, "Check its rights.", wants_json=wants_json)
         return EXIT_USAGE
+    if isinstance(error, OSError) and (hint := _system_hint(error)):
+        said = f"{error.filename or 'the output'}: {error.strerror}"
+        if error.errno == errno.ENOENT:
+            said = "the folder that this command runs in no longer exists"
+        _show_error("system", said, hint, wants_json=wants_json)
+        return EXIT_USAGE
     what = f"this is a bug in ragctl: {type(error).__name__}: {error}"
     hint = "Run again with --debug and report what it prints."
     _show_error("bug", what, hint, wants_json=wants_json)
     return EXIT_BUG
+
+
+def _system_hint(error: OSError) -> str:
+    """Return what to do about an error of the machine's making; empty where it is not one."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Make room there, or write to another place."
+    if error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EROFS):
+        return "Give another path."
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "Too many files are open here: see ulimit -n."
+    if error.errno == errno.EIO:
+        return "Check the disk or the terminal."
+    if error.errno == errno.ENOENT and error.filename is None:
+        return "Change into a folder that exists."
+    return ""
 
 
 def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:
@@ -364,11 +403,13 @@ def _show_error(code: str, message: str, hint: str, *, wants_json: bool) -> None
             "schema": "ragctl.error/1",
             "error": {"code": code, "message": message, "hint": hint},
         }
-        click.echo(json.dumps(document, indent=2))
-        return
-    click.echo(_printable(f"ragctl: {message}"), err=True)
-    if hint:
-        click.echo(_printable(f"  {hint}"), err=True)
+        with suppress(OSError):  # the output may be what is at fault
+            click.echo(json.dumps(document, indent=2))
+            return
+    with suppress(OSError):
+        click.echo(_printable(f"ragctl: {message}"), err=True)
+        if hint:
+            click.echo(_printable(f"  {hint}"), err=True)
 
 
 def _printable(text: str) -> str:

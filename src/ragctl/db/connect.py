@@ -29,6 +29,11 @@ OLDEST_SERVER = 140000
 OLDEST_VECTOR = (0, 6)
 USABLE_ENCODINGS = ("UTF8", "SQL_ASCII")
 
+_TURNED_AWAY = re.compile(
+    r"too many (connections|clients)|remaining connection slots|not currently accepting connections"
+    r"|the database system is (starting up|shutting down|in recovery|not yet accepting)"
+)
+
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -60,7 +65,7 @@ def connect(url: str) -> Connection:
     :class:`~ragctl.errors.DatabaseUnsuitable` where the server turns us away.
     """
     try:
-        return psycopg.connect(
+        connection = psycopg.connect(
             url,
             autocommit=True,
             prepare_threshold=None,
@@ -68,6 +73,7 @@ def connect(url: str) -> Connection:
             application_name="ragctl",
             connect_timeout=10,
         )
+        return _settled(connection)
     except psycopg.OperationalError as error:
         raise _connect_error(url, error) from error
     except (psycopg.Error, UnicodeError, ValueError) as error:
@@ -75,6 +81,18 @@ def connect(url: str) -> Connection:
             f"{redacted(url)} is not a usable database address",
             hint="Write it as postgresql://user@host:5432/name.",
         ) from error
+
+
+def _settled(connection: Connection) -> Connection:
+    """Set what a database may have set otherwise and our statements and the driver rely on.
+
+    Poolers follow both settings for each client, so none leaks to another.
+    """
+    told = connection.info.parameter_status
+    is_iso = (told("DateStyle") or "ISO").startswith("ISO")
+    if not is_iso or told("standard_conforming_strings") == "off":
+        connection.execute(statement("schema/settle"))
+    return connection
 
 
 def _connect_error(url: str, error: psycopg.OperationalError) -> DatabaseError:
@@ -95,6 +113,12 @@ def _connect_error(url: str, error: psycopg.OperationalError) -> DatabaseError:
         return DatabaseUnsuitable(
             f"{redacted(url)}: {one_line(error)}",
             hint="Ask the server's owner for a role that may connect.",
+        )
+    if _TURNED_AWAY.search(text):
+        return DatabaseUnreachable(
+            f"{redacted(url)} turns connections away: {one_line(error)}",
+            hint="Try again in a moment; if it lasts, ask the server's owner (max_connections, "
+            "CONNECTION LIMIT, or a server that is starting).",
         )
     return DatabaseUnreachable(
         f"no PostgreSQL answers at {redacted(url)}: {one_line(error)}",
@@ -127,6 +151,17 @@ def translated(url: str) -> Iterator[None]:
         raise DatabaseError(
             f"the disk of {redacted(url)} is full: {one_line(error)}",
             hint="Free some space and run the command again; what was stored is kept.",
+        ) from error
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        raise DatabaseUnsuitable(
+            f"{redacted(url)} is read-only: {one_line(error)}",
+            hint="Give the address of the primary server, or of a role and database whose "
+            "default_transaction_read_only is off.",
+        ) from error
+    except psycopg.errors.QueryCanceled as error:
+        raise DatabaseError(
+            f"{redacted(url)} stopped a statement: {one_line(error)}",
+            hint="Run the command again; if it lasts, raise statement_timeout for this role.",
         ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise DatabaseUnreachable(

@@ -144,9 +144,11 @@ def _applied(connection: Connection, url: str) -> list[AppliedMigration]:
         with connection.cursor(row_factory=class_row(AppliedMigration)) as rows:
             return rows.execute(statement("schema_migrations/select")).fetchall()
     if tables.has_chunks:
+        ours = tables.embedding_type == "vector(768)"
         raise SchemaMismatch(
-            f"{redacted(url)} has a table chunks that ragctl did not make; its embedding is "
-            f"{tables.embedding_type or 'absent'}, ragctl's is vector(768)",
+            f"{redacted(url)} has a table chunks that ragctl did not make"
+            + ("" if ours else f"; its embedding is {tables.embedding_type or 'absent'}, ")
+            + ("" if ours else "ragctl's is vector(768)"),
             hint="Use another database (or --site, on the embedded server). Or give "
             "`ragctl ingest PATH --rebuild`: it moves that table to the schema before_ragctl.",
         )

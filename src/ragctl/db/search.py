@@ -17,7 +17,7 @@ import psycopg
 from psycopg.rows import class_row, dict_row, scalar_row
 
 from ragctl.db.statements import statement
-from ragctl.db.values import storable, to_database
+from ragctl.db.values import searchable, storable, to_database
 from ragctl.records.evidence import CoveredTerm, TermShare
 from ragctl.records.search import Hit, PassageRank, PassageRanks, Query
 
@@ -274,8 +274,7 @@ def _by_index(index: IndexScan | None, query: Query) -> tuple[Hit, ...]:
 
 
 def _asked(question: str, names_asked: NamesAsked) -> dict[str, object]:
-    text = storable(question)
-    return {"question": text.casefold(), "names": list(names_asked(text))}
+    return {"question": searchable(question), "names": list(names_asked(storable(question)))}
 
 
 def _filters(query: Query) -> dict[str, object]:

@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import sys
+import unicodedata
 from array import array
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _HEAD = struct.Struct(">HH")  # dimensions, then two bytes without meaning
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSEEN = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
+_APART = re.compile(r"[^\w\x00-\x7f]")
 
 
 def to_database(vector: Vector) -> PgVector:
@@ -41,6 +44,16 @@ def _big_endian(numbers: Vector) -> Vector:
 def storable(text: str) -> str:
     """Return a text with NUL and lone surrogates, which no column holds, as U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def searchable(text: str) -> str:
+    """Return a question as its words are looked up: composed (NFC), in small letters.
+
+    What is beyond ASCII and no letter becomes a blank, for the parser of a database in the locale C
+    takes quotation marks and dashes of that kind for letters; soft hyphens and joiners go.
+    """
+    composed = _UNSEEN.sub("", unicodedata.normalize("NFC", storable(text)))
+    return _APART.sub(" ", composed.casefold())
 
 
 def to_json(value: object) -> str:

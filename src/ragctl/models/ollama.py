@@ -7,7 +7,6 @@ machine.
 
 from __future__ import annotations
 
-import math
 import random
 import re
 import threading
@@ -36,6 +35,7 @@ from ragctl.models.http import (
     one_line,
 )
 from ragctl.models.pacing import Limits, Pace
+from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
 if TYPE_CHECKING:
@@ -188,6 +188,9 @@ class OllamaEmbedder:
         document = reply.json_object()
         rows = document.get("embeddings")
         if not isinstance(rows, list):
+            if "error" in document:
+                said = one_line(str(document["error"]))
+                raise ModelReplyError(f"{reply.url} reports: {said}", outcome="error reported")
             keys = ", ".join(sorted(document)) or "nothing"
             raise ModelReplyError(
                 f"{reply.url} sent no list of embeddings but {one_line(keys)}",
@@ -229,10 +232,8 @@ class OllamaEmbedder:
             vector = array("f", row)
         except OverflowError as error:
             raise self._not_finite("a number out of range") from error
-        if not all(map(math.isfinite, vector)):
-            raise self._not_finite("NaN or infinity in a vector")
-        if not any(vector):
-            raise self._not_finite("a vector of zeros")
+        if fault := fault_of(vector):
+            raise self._not_finite(fault)
         return vector
 
     def _told_digest(self) -> str:

@@ -8,7 +8,6 @@ is one JSON document, comments keep the connection alive and count as no token.
 from __future__ import annotations
 
 import json
-import math
 import random
 import time
 from array import array
@@ -29,6 +28,7 @@ from ragctl.models.answer_stream import (
 )
 from ragctl.models.http import ByteStream, HttpServer, Reply, json_object, one_line
 from ragctl.models.pacing import Limits, Pace
+from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
 if TYPE_CHECKING:
@@ -337,10 +337,8 @@ class OpenAiEmbedder:
             vector = array("f", row)
         except OverflowError as error:
             raise self._not_finite("a number out of range") from error
-        if not all(map(math.isfinite, vector)):
-            raise self._not_finite("NaN or infinity in a vector")
-        if not any(vector):
-            raise self._not_finite("a vector of zeros")
+        if fault := fault_of(vector):
+            raise self._not_finite(fault)
         vector.extend([0.0] * (self._dimensions - len(vector)))
         return vector
 

@@ -18,12 +18,13 @@ any others. A question gives the joined form of its names and of words that stan
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Goes up when the same passage gives other names: its page is stored anew then."""
 
 LONGEST_NAME: Final = 120
@@ -59,6 +60,9 @@ COMMON_WORDS: Final = frozenset(
     )
 )
 _WORD = re.compile(r"[^\W_]+")
+_RUN = re.compile(r"[A-Za-z0-9\u0080-\U0010ffff]+")
+_UNSEEN = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
+"""What stands inside a word without being seen: soft hyphens, joiners, byte order marks."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -66,8 +70,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Names:
     """The names of a passage in all of their forms, and the words that they are made of.
 
-    Both hold each once, in order; ``words`` stand between blanks. Among them are words with
-    letters beyond ASCII in small letters: a database in the locale C does not fold those.
+    Both hold each once, in order; ``words`` stand between blanks. Among them, in small letters,
+    are the words that touch a character beyond ASCII: a database in the locale C folds no such
+    letters, and takes quotation marks and dashes of that kind for letters of the word.
     """
 
     names: tuple[str, ...]
@@ -83,9 +88,16 @@ def names_of(text: str) -> Names:
         names.update(forms)
         words.update(parts)
     if not text.isascii():
-        foreign = (word for word in _WORD.findall(text) if not word.isascii())
-        words.update(dict.fromkeys(filter(_is_usable, (word.casefold() for word in foreign))))
+        words.update(dict.fromkeys(filter(_is_usable, _words_beyond_ascii(text))))
     return Names(names=tuple(names), words=" ".join(words))
+
+
+def _words_beyond_ascii(text: str) -> Iterator[str]:
+    """Yield the words that touch such a character, composed (NFC)."""
+    for run in _RUN.findall(text):
+        if not run.isascii():
+            composed = _UNSEEN.sub("", unicodedata.normalize("NFC", run))
+            yield from (word.casefold() for word in _WORD.findall(composed))
 
 
 def name_keys(question: str) -> frozenset[str]:

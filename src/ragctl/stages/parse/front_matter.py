@@ -11,9 +11,12 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import yaml
+
+from ragctl.stages.parse.decoding import REPLACEMENT
 
 _KEY_LINE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOML_LINE = re.compile(r"[\w.\"'-]+[ \t]*=[ \t]*\S|\[.*\]")
@@ -28,6 +31,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _YAML_CHARACTERS_MAX = 65_536
 _YAML_BRACKETS_MAX = 1_000
 _VALUES_MAX = 10_000
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,20 @@ _NONE = FrontMatter()
 
 
 def read_front_matter(lines: list[str]) -> FrontMatter:
-    """Return the front matter of a page given as lines; never raises."""
+    """Return the front matter of a page given as lines; never raises.
+
+    What an escape in it can make and no database can hold becomes U+FFFD, with a remark.
+    """
+    front = _as_written(lines)
+    values = _storable(front.values)
+    title = _UNSTORABLE.sub(REPLACEMENT, front.title)
+    if values == front.values and title == front.title:
+        return front
+    remark = (1, "NUL or half a surrogate pair in the front matter replaced by U+FFFD")
+    return replace(front, values=values, title=title, remarks=(*front.remarks, remark))
+
+
+def _as_written(lines: list[str]) -> FrontMatter:
     fence = lines[0].rstrip(" \t")
     if fence == "---":
         closing = _find_line(lines, ("---", "..."))
@@ -249,6 +266,18 @@ def _json_value(value: object, budget: _Budget) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [_json_value(inner, budget) for inner in value]
     return str(value)
+
+
+def _storable(values: Mapping[str, object]) -> dict[str, object]:
+    return {_UNSTORABLE.sub(REPLACEMENT, key): _cleaned(inner) for key, inner in values.items()}
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return _UNSTORABLE.sub(REPLACEMENT, value)
+    if isinstance(value, dict):
+        return _storable(value)
+    return [_cleaned(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _key(key: object) -> str:
