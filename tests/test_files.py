@@ -188,3 +188,13 @@ def test_the_real_site_has_97_pages_and_3_landing_pages(corpus_site: Path) -> No
         "/gpu",
         "/kernel",
     ]
+
+
+def test_a_file_too_large_for_a_page_is_left_out_unread(tmp_path: Path) -> None:
+    make(tmp_path, "a.md")
+    for name, megabytes in (("dump.md", 17), ("large.md", 16)):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(megabytes * 2**20)
+    found = find(tmp_path)
+    assert urls(found) == ["/a", "/large"]
+    assert reasons(found) == {"dump.md": ("larger than 16 MB: it is no page to read", False)}

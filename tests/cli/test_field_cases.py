@@ -27,7 +27,7 @@ from tests.terminal import run_on_terminal
 
 pytestmark = pytest.mark.corpus
 
-PAGES = (
+PAGES: tuple[tuple[str, str, list[str], list[str], list[str]], ...] = (
     # page, title, sections with text, what is in its bodies, what is not
     ("B01/bom", "Night watch rota", ["Who is on call"], ["every Monday"], ["author:"]),
     ("B01/crlf", "Quay lights", ["Red sector"], ["```sh\nlights --sector red\n```"], ["\r"]),
@@ -107,7 +107,7 @@ def test_pages_of_the_cases_are_stored_as_expected(
         "SELECT coalesce(section, ''), anchor, body FROM chunks WHERE url = %s ORDER BY position"
     )
     with connect(empty_url) as connection:
-        titles = dict(connection.execute("SELECT url, title FROM pages").fetchall())
+        titles: dict[str, str] = dict(connection.execute("SELECT url, title FROM pages").fetchall())
         stored = {url: connection.execute(query, [url]).fetchall() for url in titles}
     for page, title, sections, present, absent in PAGES:
         text = "\n\n".join(body for _, _, body in stored[f"/{page}"])
@@ -150,7 +150,7 @@ def test_b22_a_text_that_is_too_long_is_isolated_and_cut_smaller(
     assert all(one != other for one, other in pairwise(sent))
     with connect(empty_url) as connection:
         rows = connection.execute("SELECT url, count(*) FROM chunks GROUP BY url").fetchall()
-    stored = dict(rows)
+    stored: dict[str, int] = dict(rows)
     assert {f"/page{number}" for number in range(1, 9)} <= set(stored)
     assert stored.get("/dense", 0) == (0 if variant == "reject-any-part" else 5)
 
@@ -309,9 +309,9 @@ def test_b37_a_filtered_search_beside_an_index_finds_all_it_can(
         assert server.requests("/api/chat") == []
     assert asked.code == 2
     assert "nowhere" in asked.err
-    for track, hits in found.items():
+    for option, hits in found.items():
         assert len(hits) == 5
-        assert {hit["track"] for hit in hits} <= {*track[1:]} or not track
+        assert {hit["track"] for hit in hits} <= {*option[1:]} or not option
 
 
 def _fill_as_b37(url: str, setup: str) -> None:

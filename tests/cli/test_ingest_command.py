@@ -527,3 +527,15 @@ def test_a_text_that_gives_no_numbers_costs_only_its_own_section(
     assert "NaN" in done.err
     stored = _rows(empty_url, "SELECT section FROM chunks WHERE url = '/kernel/20-bad'")
     assert stored == [("Fine",)]
+
+
+def test_a_foreign_table_of_the_right_size_is_not_said_to_differ_in_size(
+    ragctl: Program, site: Path, empty_url: str
+) -> None:
+    with connect(empty_url) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE chunks (id int, embedding vector(768))")
+    done = ragctl("ingest", str(site))
+    assert done.code == 4
+    assert "a table chunks that ragctl did not make" in done.err
+    assert "ragctl's is" not in done.err

@@ -253,3 +253,10 @@ def test_an_error_names_neither_user_nor_password() -> None:
             OllamaEmbedder(OllamaClient(url)).embed(["one"], purpose="query")
     assert "401" in caught.value.message
     assert "secret" not in caught.value.message + caught.value.hint
+
+
+def test_an_error_in_a_reply_of_200_is_told_in_its_words() -> None:
+    with OllamaServer() as server:
+        server.on("/api/embed", Reply(document={"error": "more memory is needed"}))
+        with pytest.raises(ModelReplyError, match="reports: more memory is needed"):
+            embedder(server).embed(["x"], purpose="document")

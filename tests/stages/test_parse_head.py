@@ -168,3 +168,28 @@ def test_pages_sort_by_weight_then_date_then_number_then_name() -> None:
 def test_pages_of_a_subfolder_stay_together() -> None:
     names = ["guide/10-c.md", "guide/2-b/1-x.md", "guide/1-a/2-y.md", "guide/1-a/1-x.md"]
     assert sorted(names, key=lambda name: page_of("x", name).order) == names[::-1]
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        (r'"nul \0 inside"', "nul \ufffd inside"),
+        (r'"half \ud83d pair"', "half \ufffd pair"),
+        (r'"\e[31mred"', "\x1b[31mred"),
+        ("12:30", "12:30"),
+        ("0x1F", "0x1F"),
+        ("1_000", "1_000"),
+        (".inf", ".inf"),
+    ],
+)
+def test_escapes_and_odd_numbers_of_yaml_give_a_title_that_can_be_stored(
+    written: str, title: str
+) -> None:
+    page = page_of(f"---\ntitle: {written}\n---\nText.\n")
+    assert page.title == title
+    assert len(page.warnings) == title.count("\ufffd")
+
+
+def test_values_and_keys_of_front_matter_hold_nothing_that_cannot_be_stored() -> None:
+    page = page_of('---\nlist: [{"a\\0": "\\ud800"}, 1]\n---\nText.\n')
+    assert page.front_matter == {"list": [{"a\ufffd": "\ufffd"}, 1]}

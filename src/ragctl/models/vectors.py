@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ragctl.records import Vector
+if TYPE_CHECKING:
+    from ragctl.records.vectors import Vector
 
 _SHORTEST: Final = 1e-18
 _LONGEST: Final = 1e18
