@@ -174,7 +174,6 @@ def test_pages_of_a_subfolder_stay_together() -> None:
     ("written", "title"),
     [
         (r'"nul \0 inside"', "nul \ufffd inside"),
-        (r'"half \ud83d pair"', "half \ufffd pair"),
         (r'"\e[31mred"', "\x1b[31mred"),
         ("12:30", "12:30"),
         ("0x1F", "0x1F"),
@@ -191,5 +190,11 @@ def test_escapes_and_odd_numbers_of_yaml_give_a_title_that_can_be_stored(
 
 
 def test_values_and_keys_of_front_matter_hold_nothing_that_cannot_be_stored() -> None:
-    page = page_of('---\nlist: [{"a\\0": "\\ud800"}, 1]\n---\nText.\n')
+    page = page_of('---\nlist: [{"a\\0": "\\0"}, 1]\n---\nText.\n')
     assert page.front_matter == {"list": [{"a\ufffd": "\ufffd"}, 1]}
+
+
+def test_half_a_surrogate_pair_in_front_matter_is_told_and_never_kept() -> None:
+    page = page_of('---\ntitle: "half \\ud83d pair"\n---\nText.\n')
+    assert len(page.warnings) == 1
+    assert page.title.encode()
