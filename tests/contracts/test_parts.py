@@ -19,6 +19,7 @@ from ragctl.gateway.routes import Route
 from ragctl.models.local import LocalEmbedder, local_available
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder, OllamaGenerator
 from ragctl.models.openai import OpenAiClient, OpenAiEmbedder, OpenAiGenerator
+from ragctl.models.retrying import Retrying
 from ragctl.protocols import Chunker, Embedder, Generator
 from ragctl.records.answers import Prompt
 from ragctl.records.chunks import EmbeddedChunk
@@ -87,7 +88,7 @@ def _openai_embedder(server: OllamaServer, _folder: Path) -> Embedder:
 
 
 def _fallback_embedder(server: OllamaServer, _folder: Path) -> Embedder:
-    down = OllamaEmbedder(OllamaClient("http://127.0.0.1:9"), retries=0)
+    down = OllamaEmbedder(OllamaClient("http://127.0.0.1:9"), retrying=Retrying(retries=0))
     return FallbackEmbedder([down, OllamaEmbedder(OllamaClient(server.url))])
 
 

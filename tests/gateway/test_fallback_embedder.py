@@ -10,6 +10,7 @@ import pytest
 from ragctl.errors import EmbeddingRefused, ModelMissing, ModelUnreachable
 from ragctl.gateway.embedder import FallbackEmbedder
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder
+from ragctl.models.retrying import Retrying
 from tests.ollama_server import OllamaServer, Reply
 
 BUSY = Reply(status=503, raw=b"")
@@ -23,7 +24,7 @@ def servers() -> Iterator[tuple[OllamaServer, OllamaServer]]:
 
 def over(*urls: str, **options: Any) -> FallbackEmbedder:
     return FallbackEmbedder(
-        [OllamaEmbedder(OllamaClient(url), retries=0, **options) for url in urls]
+        [OllamaEmbedder(OllamaClient(url), retrying=Retrying(retries=0), **options) for url in urls]
     )
 
 

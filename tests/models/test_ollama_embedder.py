@@ -13,6 +13,7 @@ from ragctl.errors import (
     ModelUnreachable,
 )
 from ragctl.models.ollama import OllamaClient, OllamaEmbedder, model_name
+from ragctl.models.retrying import Retrying
 from tests.ollama_server import OllamaServer, Reply, Request, embeddings, unit_vector
 
 
@@ -27,9 +28,9 @@ class Pauses:
 
 
 def embedder(server: OllamaServer, **options: Any) -> OllamaEmbedder:
-    options.setdefault("sleep", Pauses())
-    options.setdefault("chance", lambda: 0.5)
-    return OllamaEmbedder(OllamaClient(server.url), **options)
+    sleep = options.pop("sleep", Pauses())
+    retrying = Retrying(sleep=sleep, chance=lambda: 0.5)
+    return OllamaEmbedder(OllamaClient(server.url), retrying=retrying, **options)
 
 
 def rows(*vectors: object) -> Reply:

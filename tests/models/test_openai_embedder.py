@@ -10,6 +10,7 @@ import pytest
 
 from ragctl.errors import EmbeddingRefused, ModelError, ModelReplyError
 from ragctl.models.openai import OpenAiClient, OpenAiEmbedder
+from ragctl.models.retrying import Retrying
 from tests.ollama_server import OllamaServer, Reply, unit_vector
 from tests.openai_replies import EMBEDDINGS, openai_embeddings
 
@@ -23,7 +24,10 @@ def server() -> Iterator[OllamaServer]:
 
 def embedder(server: OllamaServer, **options: Any) -> OpenAiEmbedder:
     return OpenAiEmbedder(
-        OpenAiClient(server.url), model="nomic", sleep=lambda _seconds: None, **options
+        OpenAiClient(server.url),
+        model="nomic",
+        retrying=Retrying(sleep=lambda _seconds: None),
+        **options,
     )
 
 

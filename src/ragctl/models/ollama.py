@@ -7,7 +7,6 @@ machine.
 
 from __future__ import annotations
 
-import random
 import re
 import threading
 import time
@@ -35,6 +34,7 @@ from ragctl.models.http import (
     one_line,
 )
 from ragctl.models.pacing import Limits, Pace
+from ragctl.models.retrying import TWICE_MORE, Retrying
 from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
@@ -110,8 +110,7 @@ class OllamaEmbedder:
     """Embeds through ``/api/embed``, one request a call, several threads at once.
 
     Lost connections, 429, 502, 503, 504, plain 500 and vectors that are not finite are tried
-    again ``retries`` times, after about 0.2 s and then twice that; a 400 never is. ``sleep``
-    and ``chance`` (0 to 1) are handed in.
+    again; a 400 never is.
     """
 
     def __init__(
@@ -123,18 +122,14 @@ class OllamaEmbedder:
         query_prefix: str = "search_query: ",
         dimensions: int = DIMENSIONS,
         timeout_seconds: float = 60.0,
-        retries: int = 2,
-        sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        retrying: Retrying = TWICE_MORE,
     ) -> None:
         self._client = client
         self._model = model_name(model)
         self._prefixes: dict[Purpose, str] = {"document": document_prefix, "query": query_prefix}
         self._dimensions = dimensions
         self._timeout_seconds = timeout_seconds
-        self._retries = retries
-        self._sleep = sleep
-        self._chance = chance
+        self._retrying = retrying
         self._digest: str | None = None
         self._lock = threading.Lock()
 
@@ -169,15 +164,7 @@ class OllamaEmbedder:
             "input": [prefix + text for text in texts],
             "truncate": False,
         }
-        tries = 0
-        while True:
-            try:
-                return self._once(body, count=len(texts))
-            except ModelError as error:
-                if tries >= self._retries or not _may_clear(error):
-                    raise
-            self._sleep(0.2 * 2**tries * (0.5 + self._chance()))
-            tries += 1
+        return self._retrying.call(lambda: self._once(body, count=len(texts)), may_clear=_may_clear)
 
     def _once(self, body: object, *, count: int) -> list[Vector]:
         reply = self._client.server.request(

@@ -8,7 +8,6 @@ is one JSON document, comments keep the connection alive and count as no token.
 from __future__ import annotations
 
 import json
-import random
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,7 @@ from ragctl.models.answer_stream import (
 )
 from ragctl.models.http import ByteStream, HttpServer, Reply, json_object, one_line
 from ragctl.models.pacing import Limits, Pace
+from ragctl.models.retrying import TWICE_MORE, Retrying
 from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
@@ -262,18 +262,14 @@ class OpenAiEmbedder:
         query_prefix: str = "",
         dimensions: int = DIMENSIONS,
         timeout_seconds: float = 60.0,
-        retries: int = 2,
-        sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        retrying: Retrying = TWICE_MORE,
     ) -> None:
         self._client = client
         self._model = model
         self._prefixes: dict[Purpose, str] = {"document": document_prefix, "query": query_prefix}
         self._dimensions = dimensions
         self._timeout_seconds = timeout_seconds
-        self._retries = retries
-        self._sleep = sleep
-        self._chance = chance
+        self._retrying = retrying
 
     @property
     def identity(self) -> EmbeddingIdentity:
@@ -297,15 +293,9 @@ class OpenAiEmbedder:
         body: dict[str, object] = {"model": self._model, "input": [prefix + t for t in texts]}
         if self._model.startswith(_SHORTENS):
             body["dimensions"] = self._dimensions
-        tries = 0
-        while True:
-            try:
-                return self._once(body, count=len(texts))
-            except ModelError as error:
-                if tries >= self._retries or not error.may_clear:
-                    raise
-            self._sleep(0.2 * 2**tries * (0.5 + self._chance()))
-            tries += 1
+        return self._retrying.call(
+            lambda: self._once(body, count=len(texts)), may_clear=lambda error: error.may_clear
+        )
 
     def _once(self, body: object, *, count: int) -> list[Vector]:
         reply = self._client.server.request(
