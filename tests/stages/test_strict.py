@@ -28,6 +28,7 @@ def _claims(text: str) -> list[Claim]:
     ("text", "left"),
     [
         ("First is right here [1]. Second is wrong here [2].", "First is right here [1]."),
+        ("The gate is wrong here. [^1]: gate", "gate"),
         (
             "One is right here [1]. This one is\nwrong over two lines [2]. Last is right here [1].",
             "One is right here [1].\nLast is right here [1].",

@@ -31,6 +31,8 @@ _PREFIX: Final = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?")
 _STARTS_PART: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s|\||```|~~~)")
 _SENTENCE_END: Final = re.compile(r"[.!?][*_\"”)\]]*\s+")
 _WORDLESS: Final = re.compile(r"[\W_]*")
+_LEFT_BEHIND: Final = " :;,"
+"""What stood between a claim that was cut out and the words behind it."""
 
 
 def is_doubtful(claim: Claim) -> bool:
@@ -135,10 +137,11 @@ def _without(line: str, spans: Sequence[tuple[int, int]]) -> str | None:
     prefix = _PREFIX.match(line)
     indent = prefix.end() if prefix else 0
     kept, at = [], indent
-    for a, b in spans:
-        kept.append(line[at:a].strip())
+    for a, b in (*spans, (len(line), len(line))):
+        part = line[at:a].strip()
+        kept.append(part.lstrip(_LEFT_BEHIND) if at > indent else part)
         at = max(b, at)
-    body = " ".join(part for part in (*kept, line[at:].strip()) if part)
+    body = " ".join(part for part in kept if part)
     if _WORDLESS.fullmatch(body):
         return None
     if body.count("**") % 2:  # what it closed, or opened, is gone
