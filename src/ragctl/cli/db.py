@@ -12,6 +12,7 @@ from ragctl import wiring
 from ragctl.cli import options
 from ragctl.cli.fitting import OUTGROWN, RESTART_COMMAND, fit_memory
 from ragctl.cli.output import Output
+from ragctl.cli.render import counted
 from ragctl.db.connect import redacted
 from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
@@ -154,7 +155,8 @@ def psql(
     if not settings.database.url:
         with wiring.open_database(settings):
             pass  # starts the server, and says clearly where there is nothing to look at
-    os.execv(program, [str(program), wiring.database_url(settings), *ctx.args])
+    address, secrets = wiring.program_address(settings)
+    os.execve(program, [str(program), address, *ctx.args], {**os.environ, **secrets})
 
 
 @app.command(epilog="Example: ragctl db dump backup.dump")
@@ -182,10 +184,14 @@ def restore(
 ) -> None:
     """Fill the site's database from a dump, all or nothing; it must be empty, or --replace."""
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
-    wiring.restore_site(settings, file, replace=replace)
+    left_out = wiring.restore_site(settings, file, replace=replace)
     fit_memory(settings, Output(environ=os.environ))
     place = "the database" if settings.database.url else f"site {settings.site.name}"
-    Output(environ=os.environ).line(f"restored {file} into {place}")
+    output = Output(environ=os.environ)
+    output.line(f"restored {file} into {place}")
+    if left_out:
+        listed = ", ".join(counted(count, kind) for kind, count in left_out.items())
+        output.remark(f"Left out, for it is not ragctl's and may run code: {listed}.")
 
 
 @app.command(epilog="Example: ragctl db compact --dry-run")

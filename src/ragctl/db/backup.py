@@ -1,43 +1,53 @@
-"""Dumps and restores: PostgreSQL's own programs, its custom format, all or nothing."""
+"""Dumps and restores: PostgreSQL's custom format, whole or not at all.
+
+A restore trusts nothing in the file: the tables are made by the migrations of this program, and
+only rows are taken from the dump (see :mod:`ragctl.db.dump_file`).
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragctl.db.connect import Connection, redacted, translated
-from ragctl.db.statements import migrations, statement
-from ragctl.errors import DatabaseError, UsageError
+import psycopg
+from psycopg import sql
+
+from ragctl.db.connect import Connection, redacted, translated, password_apart
+from ragctl.db.dump_file import DumpFile, Position, Rows, require_dump
+from ragctl.db.migrate import migrate
+from ragctl.db.statements import Migration, migrations, statement
+from ragctl.db.vector_index import INDEX_NAME, VectorIndex
+from ragctl.errors import DatabaseError, SchemaMismatch, UsageError
 
 if TYPE_CHECKING:
     from ragctl.db.server import EmbeddedServer
 
-CUSTOM_FORMAT = b"PGDMP"
 _MADE = re.compile(r"^CREATE (?:OR REPLACE )?(TABLE|VIEW) ([a-z_]+)", re.M)
+_MIGRATIONS = "schema_migrations"
 
 
 def dump(server: EmbeddedServer, url: str, file: Path) -> int:
     """Write a database to a file in pg_dump's custom format and return its size in bytes.
 
-    The file appears whole or not at all. ``server`` lends its programs.
+    The file appears whole or not at all, for its owner alone: it holds every page's text.
+    ``server`` lends its programs.
     """
     if not file.parent.is_dir():
         raise UsageError(f"{file.parent} is not a folder", hint="Name a file in one that exists.")
     if file.name == "-":
         raise UsageError("a dump goes into a file", hint="Name one: ragctl db dump backup.dump")
-    unfinished = file.with_name(f".{file.name}.unfinished")
+    unfinished = file.absolute().with_name(f".{file.name}.unfinished")
     try:
-        _run(
-            [server.binary("pg_dump"), "--format=custom", f"--file={unfinished}", url],
-            url,
-            what="pg_dump",
-        )
-        unfinished.chmod(0o600)  # it holds every page's text
+        with suppress(FileNotFoundError):
+            unfinished.unlink()
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        _run_pg_dump(server.binary("pg_dump"), url, unfinished)
         unfinished.replace(file)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
@@ -46,13 +56,36 @@ def dump(server: EmbeddedServer, url: str, file: Path) -> int:
     return file.stat().st_size
 
 
+def _run_pg_dump(program: Path, url: str, file: Path) -> None:
+    address, secrets = password_apart(url)
+    done = subprocess.run(
+        [program, "--format=custom", f"--file={file}", address],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **secrets},
+    )
+    if done.returncode != 0:
+        lines = [line for line in redacted(done.stderr).split("\n") if line.strip()]
+        raise DatabaseError(
+            f"pg_dump failed on {redacted(url)}: {lines[0] if lines else done.returncode}",
+            hint="If the server is newer than PostgreSQL 16, use its own pg_dump.",
+        )
+
+
 def restore(
     server: EmbeddedServer, connection: Connection, url: str, file: Path, *, replace: bool
-) -> None:
-    """Fill a database from a dump, in one transaction.
+) -> dict[str, int]:
+    """Fill a database from a dump, in one transaction; return what was left out, by kind.
+
+    Nothing of the file is run: the tables are made as this program makes them, up to the schema
+    that the dump has, and filled with its rows. What else it holds (tables and views of others,
+    functions, triggers) is left out.
 
     Raises :class:`~ragctl.errors.UsageError` where the file is no dump, or where the database
-    already holds tables and ``replace`` is not set.
+    already holds tables and ``replace`` is not set, and
+    :class:`~ragctl.errors.SchemaMismatch` for a dump of a newer ragctl.
     """
     require_dump(file)
     with translated(url):
@@ -62,66 +95,95 @@ def restore(
             f"{redacted(url)} is not empty",
             hint="Restore into another --site, or give --replace to put the dump in its place.",
         )
-    with translated(url):
+    found = DumpFile(file, program=server.binary("pg_restore"))
+    known = _migrations_of(found)
+    with translated(url), connection.transaction():
         connection.execute(statement("schema/create_extension"))
-    program = server.binary("pg_restore")
-    with tempfile.TemporaryDirectory(prefix="ragctl-") as folder:
-        chosen, script, clear = (Path(folder) / name for name in ("list", "restore", "clear"))
-        chosen.write_text(_without_extensions(program, file, url), encoding="utf-8")
-        made = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={script}"]
-        _run([program, *made, file], url, what="pg_restore")
-        clear.write_text(_dropping_ours() if replace else "", encoding="utf-8")
-        scripts = [f"--file={clear}", f"--file={script}"]
-        quiet = ["--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1"]
-        _run(
-            [server.binary("psql"), *quiet, "--single-transaction", *scripts, url],
-            url,
-            what="psql",
-        )
+        if replace:
+            _drop_ours(connection)
+        migrate(connection, url, known=known)
+        _fill(connection, found)
+        _rebuild_index(connection, url, found)
+    return found.left_out([*_made("TABLE"), _MIGRATIONS], _made("VIEW"))
 
 
-def _dropping_ours() -> str:
-    """Return what drops every table and view that a migration made, and nothing else.
+def _made(kind: str) -> list[str]:
+    """Return the names of the tables or views that migrations make, oldest first."""
+    found = [_MADE.findall(migration.sql.decode()) for migration in migrations()]
+    return list(dict.fromkeys(name for made in found for each, name in made if each == kind))
+
+
+def _drop_ours(connection: Connection) -> None:
+    """Drop every table and view that a migration made, and nothing else.
 
     Tables of a newer ragctl than the dump go too: left in place they would be in the way of the
     migrations that make them.
     """
-    made = [_MADE.findall(migration.sql.decode()) for migration in migrations()]
-    names = [(kind, name) for found in reversed(made) for kind, name in reversed(found)]
-    drops = [f"DROP {kind} IF EXISTS {name} CASCADE;" for kind, name in names]
-    return "\n".join((*drops, "DROP TABLE IF EXISTS schema_migrations;", ""))
+    for kind in ("VIEW", "TABLE"):
+        names = [*_made(kind), _MIGRATIONS] if kind == "TABLE" else _made(kind)
+        command = sql.SQL("DROP VIEW IF EXISTS {} CASCADE")
+        if kind == "TABLE":
+            command = sql.SQL("DROP TABLE IF EXISTS {} CASCADE")
+        for name in reversed(names):
+            connection.execute(command.format(sql.Identifier(name)))
 
 
-def _without_extensions(program: Path, file: Path, url: str) -> str:
-    """Return the dump's list of contents less the extension, which only its owner may replace."""
-    listed = _run([program, "--list", file], url, what="pg_restore")
-    lines = [line for line in listed.split("\n") if " EXTENSION " not in line]
-    return "\n".join(lines)
-
-
-def require_dump(file: Path) -> None:
-    """Raise :class:`~ragctl.errors.UsageError` where a file is not a dump in the custom format."""
-    try:
-        with file.open("rb") as opened:
-            head = opened.read(len(CUSTOM_FORMAT))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    if head != CUSTOM_FORMAT:
+def _migrations_of(found: DumpFile) -> tuple[Migration, ...]:
+    """Return the migrations that a dump was made with, which must be this program's oldest."""
+    applied: dict[int, str] = {}
+    for part in found.read([_MIGRATIONS]):
+        if isinstance(part, Rows):
+            for line in b"".join(part.pieces()).decode("utf-8", "replace").split("\n")[:-1]:
+                row = dict(zip(part.columns, line.split("\t"), strict=False))
+                if row.get("version", "").isdigit():
+                    applied[int(row["version"])] = row.get("checksum", "")
+    if not applied:
         raise UsageError(
-            f"{file} is not a dump in pg_dump's custom format",
-            hint="Make one with `ragctl db dump FILE`.",
+            "the dump holds no database of ragctl", hint="Make one with `ragctl db dump FILE`."
         )
+    known = migrations()[: len(applied)]
+    if {migration.version: migration.checksum for migration in known} != applied:
+        raise SchemaMismatch(
+            f"the dump has schema {max(applied)}, which this ragctl does not know",
+            hint="Restore it with the ragctl that made it, or a newer one.",
+        )
+    return known
 
 
-def _run(command: Sequence[str | os.PathLike[str]], url: str, *, what: str) -> str:
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+def _fill(connection: Connection, found: DumpFile) -> None:
+    """Put the rows of a dump into the tables, those that others refer to first."""
+    names = _made("TABLE")
+    rows = connection.execute(statement("schema/references"), {"names": names}).fetchall()
+    tables = list(TopologicalSorter(dict(rows)).static_order())
+    for table in reversed(tables):  # migrations put first rows into some
+        connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+    for part in found.read(tables):
+        if isinstance(part, Position):
+            position = {"name": part.sequence, "value": part.value, "is_used": part.is_used}
+            connection.execute(
+                statement("schema/set_sequence"), {**position, "tables": tables}
+            )
+        else:
+            _copy(connection, part)
+
+
+def _copy(connection: Connection, rows: Rows) -> None:
+    command = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(rows.table), sql.SQL(", ").join(map(sql.Identifier, rows.columns))
     )
-    if done.returncode != 0:
-        lines = [line for line in redacted(done.stderr).split("\n") if line.strip()]
+    try:
+        with connection.cursor().copy(command) as copy:
+            for piece in rows.pieces():
+                copy.write(piece)
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+        said = str(error).partition("\n")[0]
         raise DatabaseError(
-            f"{what} failed on {redacted(url)}: {lines[0] if lines else done.returncode}",
-            hint="Nothing was changed. If the server is newer than PostgreSQL 16, use its own "
-            f"{what}.",
-        )
-    return done.stdout
+            f"the rows of {rows.table} in the dump do not fit: {said}",
+            hint="Nothing was changed. Make the dump anew with `ragctl db dump`.",
+        ) from error
+
+
+def _rebuild_index(connection: Connection, url: str, found: DumpFile) -> None:
+    """Build the vector index of a dump again, by our own statement."""
+    if any(entry.kind == "INDEX" and entry.name == INDEX_NAME for entry in found.entries):
+        VectorIndex(connection, url).rebuild()

@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 from pgvector.psycopg.vector import register_vector_info
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import class_row
 from psycopg.types import TypeInfo
 
@@ -56,6 +57,21 @@ def redacted(url: str) -> str:
     """Return a database address without its password."""
     without = re.sub(r"(://[^/:@]*):.*@", r"\1@", url)
     return re.sub(r"(?i)(password=)('[^']*'|[^&\s]*)", r"\1***", without)
+
+
+def password_apart(url: str) -> tuple[str, dict[str, str]]:
+    """Return an address for a program's arguments, and the variables that hold its password.
+
+    Arguments can be read by everyone on a machine, the environment by its owner alone.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return url, {}
+    password = parts.pop("password", None)
+    if not password:
+        return url, {}
+    return make_conninfo(**parts), {"PGPASSWORD": str(password)}
 
 
 def connect(url: str) -> Connection:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg.rows import class_row, scalar_row
+from psycopg.rows import class_row, dict_row, scalar_row
 
 from ragctl.db.connect import Connection, connect, translated
 from ragctl.db.search import IndexScan, index_in_use
@@ -150,11 +150,7 @@ class VectorIndex:
         values = {"m": m, "ef_construction": ef_construction}
         self.drop()
         with self._watched(on_progress):
-            try:
-                self._create(values, parallel=True)
-            except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-                # the graph did not fit into what processes can share: in containers often 64 MB
-                self._create(values, parallel=False)
+            self._create_somehow(values)
         self._connection.execute(statement("vector_index/insert"), values)
 
     def expect_rebuild(self) -> None:
@@ -163,6 +159,20 @@ class VectorIndex:
         if built is not None:
             limits = {"m": built.m, "parallel": False}
             self._connection.execute(statement("vector_index/build_limits"), limits)
+
+    def rebuild(self) -> None:
+        """Build the index that the table speaks of, where it is not there; inside a transaction."""
+        with self._connection.cursor(row_factory=dict_row) as cursor:
+            values = cursor.execute(statement("vector_index/shape")).fetchone()
+        if values is not None:
+            self._create_somehow(values)
+
+    def _create_somehow(self, values: Mapping[str, int]) -> None:
+        try:
+            self._create(values, parallel=True)
+        except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+            # the graph did not fit into what processes can share: in containers often 64 MB
+            self._create(values, parallel=False)
 
     def _create(self, values: Mapping[str, int], *, parallel: bool) -> None:
         limits = {"m": values["m"], "parallel": parallel}

@@ -14,6 +14,7 @@ from ragctl.wiring.databases import (
     open_database_for_ingest,
     raw_connection,
     remove_site,
+    program_address,
     restore_site,
 )
 from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
@@ -93,6 +94,7 @@ __all__ = [
     "raw_connection",
     "remove_site",
     "require_embedding_model",
+    "program_address",
     "restore_site",
     "retention",
     "server_facts",

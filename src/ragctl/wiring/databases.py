@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragctl.db import embedded
-from ragctl.db.connect import Connection, connect
+from ragctl.db.connect import Connection, connect, password_apart
 from ragctl.db.database import Database
 from ragctl.db.embedded import (
     MemoryFit,
@@ -139,6 +139,11 @@ def remove_site(settings: Settings) -> None:
     embedded.drop_database(embedded_server(settings), database_name(settings.site.name))
 
 
+def program_address(settings: Settings) -> tuple[str, dict[str, str]]:
+    """Return the site's address for a program's arguments, and variables with its password."""
+    return password_apart(database_url(settings))
+
+
 def dump_site(settings: Settings, file: Path) -> int:
     """Write the site's database to a file and return its size in bytes."""
     with open_database(settings):
@@ -148,11 +153,14 @@ def dump_site(settings: Settings, file: Path) -> int:
     return backup.dump(embedded_server(settings), database_url(settings), file)
 
 
-def restore_site(settings: Settings, file: Path, *, replace: bool) -> None:
-    """Fill the site's database from a dump, creating an embedded one first."""
-    from ragctl.db import backup
+def restore_site(settings: Settings, file: Path, *, replace: bool) -> dict[str, int]:
+    """Fill the site's database from a dump, creating an embedded one first.
 
-    backup.require_dump(file)
+    Returns what of the dump is not ragctl's and was left out, by kind.
+    """
+    from ragctl.db import backup, dump_file
+
+    dump_file.require_dump(file)
     server = embedded_server(settings)
     with _connection_made(settings) as connection:
-        backup.restore(server, connection, database_url(settings), file, replace=replace)
+        return backup.restore(server, connection, database_url(settings), file, replace=replace)
