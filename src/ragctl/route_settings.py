@@ -16,7 +16,7 @@ from ragctl.addresses import host_of, is_loopback, normalise_host
 from ragctl.errors import SettingsError
 
 PROVIDERS: Final = ("ollama", "openai")
-_KEY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME: Final = re.compile(r"[^\s|\x00-\x1f\x7f][^|\x00-\x1f\x7f]{0,79}")
 _SECONDS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -90,10 +90,14 @@ def require_enough_time(routes: Iterable[RouteSettings], budget_seconds: float) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedHost:
-    """An address that a settings file names: by which setting, and whether a key goes there."""
+    """An address that a settings file names: by which setting, and whether a key goes there.
+
+    ``host`` is its host where that is not what stands in ``url``, such as the path of a socket.
+    """
 
     setting: str
     url: str
+    host: str = ""
     gets_key: bool = False
 
 
@@ -107,7 +111,7 @@ def require_allowed_hosts(
     """
     hosts = {host.strip().strip("[]").lower() for host in allowed}
     for one in named:
-        host = host_of(one.url)
+        host = one.host.lower() or host_of(one.url)
         if not host or host in hosts or (is_loopback(one.url) and not one.gets_key):
             continue
         sent = "a key" if one.gets_key else "questions"
@@ -211,7 +215,7 @@ class _Reader:
 
     def key_name(self, key: str, value: object) -> str:
         text = self.text(key, value)
-        if text and not _KEY_NAME.fullmatch(text):  # perhaps the key itself: not to be repeated
+        if text and not KEY_NAME.fullmatch(text):  # perhaps the key itself: not to be repeated
             raise self.refused(key, "must be the name of an environment variable, not a key")
         return text
 

@@ -16,16 +16,22 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from ragctl.addresses import normalise_host
+from ragctl.addresses import without_password
+from ragctl.checkout_settings import KEPT_BY_ITS_USER, require_harmless
 from ragctl.errors import SettingsError
 from ragctl.route_settings import (
-    NamedHost,
+    KEY_NAME,
     RouteSettings,
     read_routes,
-    require_allowed_hosts,
     require_enough_time,
     seconds_of,
 )
+
+DAY = 86_400
+MOST_DAYS = 36_500
+MOST_TOKENS = 4_000_000
+MOST_ROWS = 1_000_000_000
+"""What settings end at: beyond it neither a timer, the database nor a model takes the number."""
 
 ENVIRONMENT_PREFIX = "RAGCTL_"
 OTHER_VARIABLES = ("RAGCTL_DEBUG",)
@@ -93,7 +99,7 @@ class OllamaSettings:
     """The Ollama server."""
 
     url: str = _setting("http://127.0.0.1:11434", "address of the Ollama server")
-    connect_seconds: float = _setting(5.0, "time to connect", minimum=0.01)
+    connect_seconds: float = _setting(5.0, "time to connect", minimum=0.01, maximum=DAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +121,10 @@ class EmbeddingSettings:
     )
     batch_size: int = _setting(32, "texts a request", minimum=1, maximum=1024)
     in_flight: int = _setting(2, "requests at once", minimum=1, maximum=64)
-    timeout_seconds: float = _setting(300.0, "time for one request", minimum=0.01)
-    threads: int = _setting(0, "threads of the embedded model; 0 means all cores", minimum=0)
+    timeout_seconds: float = _setting(300.0, "time for one request", minimum=0.01, maximum=DAY)
+    threads: int = _setting(
+        0, "threads of the embedded model; 0 means all cores", minimum=0, maximum=1024
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +143,21 @@ class GenerationSettings:
         choices=("balanced", "strict"),
         is_path=True,
     )
-    num_ctx: int = _setting(4096, "context window in tokens", minimum=256)
-    num_predict: int = _setting(512, "longest answer in tokens", minimum=1)
+    num_ctx: int = _setting(4096, "context window in tokens", minimum=256, maximum=MOST_TOKENS)
+    num_predict: int = _setting(512, "longest answer in tokens", minimum=1, maximum=MOST_TOKENS)
     prompt_tokens: int = _setting(
-        1500, "longest prompt in tokens, by our own count; whole passages are left out", minimum=256
+        1500,
+        "longest prompt in tokens, by our own count; whole passages are left out",
+        minimum=256,
+        maximum=MOST_TOKENS,
     )
-    first_token_seconds: float = _setting(120.0, "time to the first token", minimum=0.01)
-    stall_seconds: float = _setting(30.0, "longest silence after the first token", minimum=0.01)
-    total_seconds: float = _setting(300.0, "time for the whole answer", minimum=0.01)
+    first_token_seconds: float = _setting(
+        120.0, "time to the first token", minimum=0.01, maximum=DAY
+    )
+    stall_seconds: float = _setting(
+        30.0, "longest silence after the first token", minimum=0.01, maximum=DAY
+    )
+    total_seconds: float = _setting(300.0, "time for the whole answer", minimum=0.01, maximum=DAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +165,14 @@ class GatewaySettings:
     """How the routes to an answer share the time, and whom a checkout may name."""
 
     budget_seconds: float = _setting(
-        300.0, "time for one answer over all routes and retries", minimum=0.01
+        300.0, "time for one answer over all routes and retries", minimum=0.01, maximum=DAY
     )
     retries: int = _setting(
         1, "how often a route is asked again after an error that may clear", minimum=0, maximum=5
     )
     allowed_hosts: tuple[str, ...] = _setting(
         (),
-        "hosts of model servers that a ragctl.toml may name beside this machine; "
+        "hosts of model servers and databases that a ragctl.toml may name beside this machine; "
         "not to be set in a ragctl.toml",
     )
 
@@ -172,10 +187,16 @@ class ChunkingSettings:
         choices=("structured", "fixed", "window"),
     )
     size: int = _setting(
-        1300, "passage size in characters; unset, fixed takes 800 and window 400 words"
+        1300,
+        "passage size in characters; unset, fixed takes 800 and window 400 words",
+        minimum=1,
+        maximum=1_000_000,
     )
     overlap: int = _setting(
-        0, "characters (window: words) carried over; unset, fixed takes 100; structured has none"
+        0,
+        "characters (window: words) carried over; unset, fixed takes 100; structured has none",
+        minimum=0,
+        maximum=1_000_000,
     )
 
 
@@ -228,17 +249,21 @@ class CacheSettings:
         "needs traces.record = on, for it keeps texts",
         choices=("on", "off"),
     )
-    answer_days: int = _setting(7, "days after which an answer is written anew", minimum=1)
-    most_answers: int = _setting(1000, "answers kept at most", minimum=1)
+    answer_days: int = _setting(
+        7, "days after which an answer is written anew", minimum=1, maximum=MOST_DAYS
+    )
+    most_answers: int = _setting(1000, "answers kept at most", minimum=1, maximum=MOST_ROWS)
     embeddings: str = _setting(
         "on",
         "on: the vector of a question is kept, under a hash of its text",
         choices=("on", "off"),
     )
     embedding_days: int = _setting(
-        90, "days after which a vector that was not used is dropped", minimum=1
+        90, "days after which a vector that was not used is dropped", minimum=1, maximum=MOST_DAYS
     )
-    most_embeddings: int = _setting(10_000, "vectors of questions kept at most", minimum=1)
+    most_embeddings: int = _setting(
+        10_000, "vectors of questions kept at most", minimum=1, maximum=MOST_ROWS
+    )
     semantic: str = _setting(
         "off",
         "what a question close to an earlier one is worth: off, hint (says so) "
@@ -259,11 +284,14 @@ class TracesSettings:
         "what `ragctl trace` can show later: on, numbers (scores and durations, no texts) or off",
         choices=("on", "numbers", "off"),
     )
-    keep_days: int = _setting(90, "days a trace is kept; 0 means for ever", minimum=0)
+    keep_days: int = _setting(
+        90, "days a trace is kept; 0 means for ever", minimum=0, maximum=MOST_DAYS
+    )
     keep_text_days: int = _setting(
         30,
         "days its texts are kept: question, prompt, answer; 0 means as long as the trace",
         minimum=0,
+        maximum=MOST_DAYS,
     )
     sample: float = _setting(
         1.0,
@@ -273,7 +301,7 @@ class TracesSettings:
         maximum=1.0,
     )
     slow_ms: float = _setting(
-        10000.0, "milliseconds over which an answer counts as slow", minimum=0.0
+        10000.0, "milliseconds over which an answer counts as slow", minimum=0.0, maximum=DAY * 1000
     )
 
 
@@ -286,12 +314,13 @@ class LimitsSettings:
         "answers that models write at once, over all processes of a database; further questions "
         "wait in line; 0 means any number",
         minimum=0,
+        maximum=MOST_ROWS,
     )
     queue_seconds: float = _setting(
-        60.0, "longest wait in that line; then the passages are quoted", minimum=0.0
+        60.0, "longest wait in that line; then the passages are quoted", minimum=0.0, maximum=DAY
     )
     questions_per_minute: int = _setting(
-        0, "questions a user may ask in a minute; 0 means any number", minimum=0
+        0, "questions a user may ask in a minute; 0 means any number", minimum=0, maximum=MOST_ROWS
     )
     user: str = _setting("", "whose questions these are; empty means the user of this machine")
 
@@ -395,8 +424,10 @@ def read(
     """Return the settings in force.
 
     ``flags`` maps ``section.key`` to a value, ``None`` for a flag that was not given; ``files``
-    come in order of precedence. Raises :class:`~ragctl.errors.SettingsError` naming the key and
-    its source for unknown keys, for values of the wrong kind or out of range, and for a host
+    come in order of precedence; what its user has set for the safety of all sites
+    (:data:`~ragctl.checkout_settings.KEPT_BY_ITS_USER`) no checkout's file undoes.
+
+    Raises :class:`~ragctl.errors.SettingsError` naming the key and its source for unknown keys, for values of the wrong kind or out of range, and for a host
     that a checkout's file may not name.
     """
     values: dict[str, Any] = {}
@@ -408,7 +439,10 @@ def read(
         if "routes" in document:
             routes = read_routes(document.pop("routes"), origin=origin)
             origins["routes"] = origin
+        kept = () if settings_file.is_own else KEPT_BY_ITS_USER
         for key, value in _file_values(document, origin).items():
+            if key in kept and key in values:
+                continue
             values[key] = _checked(_lookup(key, origin), value, origin, settings_file.path.parent)
             origins[key] = origin
     for variable, key, text in _environment_values(environ):
@@ -422,46 +456,8 @@ def read(
     require_enough_time(routes, settings.gateway.budget_seconds)
     for settings_file in files:
         if not settings_file.is_own:
-            _require_allowed_hosts(settings, str(settings_file.path))
+            require_harmless(settings, str(settings_file.path))
     return settings
-
-
-def _require_allowed_hosts(settings: Settings, origin: str) -> None:
-    """Refuse what a file of somebody else's would send questions or keys to."""
-    if settings.origin("gateway.allowed_hosts") == origin:
-        raise SettingsError(
-            f"gateway.allowed_hosts cannot be set in {origin}: a checkout cannot allow itself",
-            hint="Set it in your own config.toml: "
-            "ragctl config set --user gateway.allowed_hosts HOST",
-        )
-    named = []
-    if settings.origin("ollama.url") == origin:
-        named.append(NamedHost(setting="ollama.url", url=normalise_host(settings.ollama.url)))
-    embedding = settings.embedding
-    if origin in {settings.origin(f"embedding.{name}") for name in ("url", "api_key_env")}:
-        url = normalise_host(embedding.url) if embedding.url else ""
-        gets_key = bool(embedding.api_key_env)
-        named.append(NamedHost(setting="embedding.url", url=url, gets_key=gets_key))
-    if settings.origin("embedding.fallback_urls") == origin:
-        named += [
-            NamedHost(
-                setting="embedding.fallback_urls",
-                url=normalise_host(url),
-                gets_key=bool(embedding.api_key_env),
-            )
-            for url in embedding.fallback_urls
-        ]
-    if settings.origin("routes") == origin:
-        named += [
-            NamedHost(
-                setting=f"route {route.name!r}",
-                url=route.url or normalise_host(settings.ollama.url),
-                gets_key=bool(route.api_key_env),
-            )
-            for route in settings.routes
-            if route.url or route.api_key_env
-        ]
-    require_allowed_hosts(named, settings.gateway.allowed_hosts, origin=origin)
 
 
 def _build(
@@ -564,11 +560,16 @@ def _checked(known: KnownSetting, value: object, origin: str, folder: Path | Non
         raise _refused(known, value, origin, f"must be one of: {choices}")
     if isinstance(converted, int | float):
         if known.minimum is not None and converted < known.minimum:
-            raise _refused(known, value, origin, f"must be at least {known.minimum:g}")
+            raise _refused(known, value, origin, f"must be at least {known.minimum:,.12g}")
         if known.maximum is not None and converted > known.maximum:
-            raise _refused(known, value, origin, f"must be at most {known.maximum:g}")
+            raise _refused(known, value, origin, f"must be at most {known.maximum:,.12g}")
     if known.key == "site.base_url" and converted and not _is_web_address(converted):
         raise _refused(known, value, origin, "must be an address such as https://site.example")
+    if known.key == "embedding.api_key_env" and converted and not KEY_NAME.fullmatch(converted):
+        raise SettingsError(  # perhaps the key itself: not to be repeated
+            f"{known.key} must be the name of an environment variable, not a key ({origin})",
+            hint=f"{known.key}: {known.about}.",
+        )
     if known.is_path and converted and converted not in known.choices:
         converted = _path(known, cast(str, converted), origin, folder)
     return converted
@@ -619,7 +620,9 @@ _TRUTHS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
-_WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
+_WEB_ADDRESS = re.compile(
+    r"https?://[^\s/?#@\\\"<>%\x00-\x20\x7f]+(?:/[^\s?#@\\\"<>\x00-\x20\x7f]*)?"
+)
 
 
 def _is_web_address(text: str) -> bool:
@@ -644,6 +647,7 @@ def _kind_name(known: KnownSetting) -> str:
 
 
 def _refused(known: KnownSetting, value: object, origin: str, rule: str) -> SettingsError:
+    shown = without_password(value) if isinstance(value, str) and "://" in value else value
     return SettingsError(
-        f"{known.key} {rule}, not {value!r} ({origin})", hint=f"{known.key}: {known.about}."
+        f"{known.key} {rule}, not {shown!r} ({origin})", hint=f"{known.key}: {known.about}."
     )

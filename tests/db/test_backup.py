@@ -51,7 +51,7 @@ def test_a_restore_that_fails_half_way_leaves_everything(
         connection.execute("INSERT INTO site (content_root) VALUES ('/mine')")
         connection.execute("ALTER TABLE pages RENAME TO pages_kept")
         connection.execute("CREATE SEQUENCE pages")
-        with pytest.raises(DatabaseError, match="refused a statement|not a table"):
+        with pytest.raises(DatabaseError, match=r"refused a statement|not a table"):
             restore(server, connection, migrated_url, earlier_dump, replace=True)
         assert connection.execute("SELECT content_root FROM site").fetchall() == [("/mine",)]
         with pytest.raises(psycopg.errors.UndefinedColumn):
@@ -133,7 +133,7 @@ def test_rows_in_another_form_than_pg_dumps_change_nothing(
     made.write_bytes(data[:at] + attack[: len(old)].ljust(len(old)) + data[at + len(old) :])
     with connect(migrated_url) as connection:
         connection.execute("INSERT INTO site (content_root) VALUES ('/mine')")
-        with pytest.raises(RagctlError, match="site|feedback"):
+        with pytest.raises(RagctlError, match=r"site|feedback"):
             restore(server, connection, migrated_url, made, replace=True)
         assert connection.execute("SELECT content_root FROM site").fetchall() == [("/mine",)]
 

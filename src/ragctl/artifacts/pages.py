@@ -53,6 +53,11 @@ def writing_pages(folder: Path) -> Iterator[Callable[[Page], None]]:
     Texts of pages that are no longer among them are then removed, those alone that an earlier
     ``parse.jsonl`` of this folder names.
     """
+    if (folder / TEXT_FOLDER).is_symlink():
+        raise UsageError(
+            f"{folder / TEXT_FOLDER} is a link: nothing is written through it",
+            hint="Remove it, or name another folder.",
+        )
     before = _text_files(folder)
     names = _Names()
     with replacing(folder / PAGES_FILE) as file:
@@ -77,7 +82,7 @@ def read_pages(folder: Path) -> Iterator[Page]:
     """
     for place, values in read_lines(folder / PAGES_FILE, made_by=MADE_BY):
         line = record_of(PageLine, values, place)
-        path = folder / line.text_file
+        path = _text_path(folder, line, place)
         text = read_text(path, made_by=MADE_BY)
         if hashlib.sha256(text.encode("utf-8")).hexdigest() != line.text_sha256:
             raise UsageError(
@@ -100,9 +105,20 @@ def texts_digest(folder: Path) -> str:
         return ""
     digest = hashlib.sha256()
     for line in read_page_lines(folder):
-        text = read_text(folder / line.text_file, made_by=MADE_BY)
+        text = read_text(_text_path(folder, line, PAGES_FILE), made_by=MADE_BY)
         digest.update(f"{line.text_file}\0{hashlib.sha256(text.encode()).hexdigest()}\n".encode())
     return digest.hexdigest()
+
+
+def _text_path(folder: Path, line: PageLine, place: str) -> Path:
+    """Return the file of a page's text, which lies in the folder of texts and nowhere else."""
+    if not _is_text_file(line.text_file):
+        raise UsageError(f"{place}: text_file {line.text_file!r} is not in {TEXT_FOLDER}/")
+    return folder / line.text_file
+
+
+def _is_text_file(name: str) -> bool:
+    return Path(name).parent == Path(TEXT_FOLDER) and Path(name).name not in ("", "..")
 
 
 def _line(page: Page, text_file: str, data: bytes) -> dict[str, object]:
@@ -146,11 +162,7 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
 
 def _text_files(folder: Path) -> set[str]:
     try:
-        return {
-            line.text_file
-            for line in read_page_lines(folder)
-            if Path(line.text_file).parent == Path(TEXT_FOLDER)
-        }
+        return {line.text_file for line in read_page_lines(folder) if _is_text_file(line.text_file)}
     except UsageError:
         return set()
 

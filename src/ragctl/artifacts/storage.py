@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, Literal, TypeVar, Union, get_args, get_origin,
 from ragctl.errors import UsageError
 
 Record = TypeVar("Record")
+NEW_FILE_MODE = 0o600
 _BLOCK_BYTES = 1 << 20
 
 
@@ -23,13 +25,17 @@ _BLOCK_BYTES = 1 << 20
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write in; it takes the place of ``path`` when the block ends well.
 
+    What is written may hold pages, questions and answers: a new file is its owner's alone, as are
+    folders made for it. One of the owner's that is replaced keeps its mode.
+
     Raises :class:`~ragctl.errors.UsageError` where the folder cannot be written.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("w+b") as file:
+        make_folder(path.parent)
+        with os.fdopen(_new_file(beside), "w+b") as file:
             yield file
+            os.fchmod(file.fileno(), _mode_kept(path))
         beside.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -40,6 +46,28 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             f"cannot write {path}: {error.strerror or error}",
             hint="Choose another folder, or make room.",
         ) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, for their owner alone."""
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def _new_file(path: Path) -> int:
+    """Open a file that was not there, never through a link or into what somebody has put there."""
+    if os.path.lexists(path):
+        path.unlink()
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)
+
+
+def _mode_kept(path: Path) -> int:
+    """Return the mode of a file of ours that is replaced, else that of a new one."""
+    if not os.path.lexists(path):
+        return NEW_FILE_MODE
+    found = path.lstat()
+    is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+    return stat.S_IMODE(found.st_mode) & 0o755 if is_ours else NEW_FILE_MODE
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -134,7 +162,7 @@ def _object(text: str, place: str) -> dict[str, Any]:
 def _loaded(text: str, place: str) -> object:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{place} is not JSON: {error}") from error
 
 

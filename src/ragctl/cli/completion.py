@@ -1,9 +1,23 @@
-"""Values that a shell can complete: tracks and sites that exist, pages of the database."""
+"""Values that a shell can complete: tracks and sites that exist, pages of the database.
+
+Shells put them on the command line as they are, where ``$(...)`` in the name of a folder would be
+run: names with anything but letters, digits and a few marks are typed by hand.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import Final
+
 from ragctl import wiring
 from ragctl.errors import RagctlError
+
+_PLAIN: Final = re.compile(r"[\w/][\w/.,:@%+=-]*")
+
+
+def _fitting(values: Iterable[str], incomplete: str) -> list[str]:
+    return [one for one in values if one.startswith(incomplete) and _PLAIN.fullmatch(one)]
 
 
 def complete_tracks(incomplete: str) -> list[str]:
@@ -13,7 +27,7 @@ def complete_tracks(incomplete: str) -> list[str]:
             tracks = database.pages.tracks()
     except RagctlError:
         return []
-    return [track for track in tracks if track.startswith(incomplete)]
+    return _fitting(tracks, incomplete)
 
 
 def complete_pages(incomplete: str) -> list[str]:
@@ -23,7 +37,7 @@ def complete_pages(incomplete: str) -> list[str]:
             pages = database.pages.all()
     except RagctlError:
         return []
-    return [page.url for page in pages if page.url.startswith(incomplete)]
+    return _fitting((page.url for page in pages), incomplete)
 
 
 def complete_sites(incomplete: str) -> list[str]:
@@ -32,4 +46,4 @@ def complete_sites(incomplete: str) -> list[str]:
         names = [site.name for site in wiring.list_sites(wiring.load_settings({}))]
     except RagctlError:
         return []
-    return [name for name in names if name.startswith(incomplete)]
+    return _fitting(names, incomplete)

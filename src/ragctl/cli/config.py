@@ -14,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table as TomlTable
 
 from ragctl import wiring
+from ragctl.artifacts.storage import make_folder
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
@@ -107,8 +108,8 @@ def set_value(
     others = [file for file in wiring.settings_files(os.environ, Path.cwd()) if file.is_own]
     changed = SettingsFile(path=path, text=text, is_own=path == own)
     read(flags={}, environ={}, files=(changed,) if changed.is_own else (changed, *others))
-    _write(path, text)
-    Output(environ=os.environ).line(f"{key} = {_text(found)} in {path}")
+    _write(path, text, mode=0o600 if changed.is_own else 0o644)
+    Output(environ=os.environ).line(f"{key} = {_text(_without_secrets(known, found))} in {path}")
 
 
 @app.command(epilog="Example: ragctl config path")
@@ -142,7 +143,7 @@ def init(
     guess = guess_site(Path.cwd())
     text = starting_text(guess)
     read(flags={}, environ={}, files=(SettingsFile(path=target, text=text),))
-    _write(target, text)
+    _write(target, text, mode=0o644)
     output = Output(environ=os.environ)
     output.line(f"wrote {target}")
     output.remark(explained(guess))
@@ -207,9 +208,16 @@ def _known() -> list[KnownSetting]:
 def _shown(settings: Settings, known: KnownSetting) -> object:
     section, _, name = known.key.partition(".")
     value = getattr(getattr(settings, section), name)
-    if isinstance(value, tuple):
-        return list(value)
-    return redacted(value) if known.key.endswith(".url") else value
+    return _without_secrets(known, list(value) if isinstance(value, tuple) else value)
+
+
+def _without_secrets(known: KnownSetting, value: object) -> object:
+    """Return a value as it may be shown: addresses without their passwords."""
+    if not known.key.endswith(("url", "urls")):
+        return value
+    if isinstance(value, list | tuple):
+        return [redacted(str(one)) for one in value]
+    return redacted(str(value))
 
 
 def _in_words(route: RouteSettings) -> str:
@@ -250,16 +258,17 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         raise SettingsError(f"{path} cannot be changed: {error}", hint="Mend it first.") from error
 
 
-def _write(path: Path, text: str) -> None:
-    """Replace a file whole; its mode stays."""
+def _write(path: Path, text: str, *, mode: int) -> None:
+    """Replace a file whole; ``mode`` is that of a new one, and nobody else may ever write."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        make_folder(path.parent)
+        mode = path.stat().st_mode & 0o755 if path.exists() else mode
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
         ) as file:
             file.write(text)
-        Path(file.name).chmod(mode)
-        Path(file.name).replace(path)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            Path(file.name).replace(path)
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from error

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import click
@@ -299,6 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     is_program = arguments is None
     if is_program:
         gc.set_threshold(*GARBAGE_THRESHOLDS)
+        sys.excepthook = _show_traceback
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -397,7 +399,22 @@ def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:
     _show_error("usage", message, f"See `{path} --help`.", wants_json=wants_json)
 
 
+def _show_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print what --debug shows: a traceback may quote servers and addresses, too."""
+    import traceback
+
+    from ragctl.observe.redaction import without_keys
+
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(_printable(without_keys(text)))
+
+
 def _show_error(code: str, message: str, hint: str, *, wants_json: bool) -> None:
+    from ragctl.observe.redaction import without_keys
+
+    message, hint = without_keys(message), without_keys(hint)
     if wants_json:
         document = {
             "schema": "ragctl.error/1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,7 +102,8 @@ def web_link(citation: Citation, links: LinkStyle) -> str | None:
     """Return the address of a source on the web, ``None`` where the site has none.
 
     The one that was printed, else by the settings in force. What is stored may come from others'
-    hands: only ``http`` and ``https`` are addresses, without blanks and control characters.
+    hands: only ``http`` and ``https`` are addresses, without a user, blanks, control characters and
+    what a shell or a browser might take for an end.
     """
     again = link_to(links, citation.url, citation.source_path, citation.anchor)
     for link in (citation.link, again):
@@ -115,8 +117,9 @@ def _is_web_address(link: str) -> bool:
         parts = urlsplit(link)
     except ValueError:  # brackets that hold no address
         return False
-    is_plain = link.isprintable() and " " not in link
-    return is_plain and parts.scheme in ("http", "https") and bool(parts.netloc)
+    is_plain = link.isprintable() and not re.search(r'[\s\\"<>`]', link)
+    has_host = bool(parts.netloc) and "@" not in parts.netloc
+    return is_plain and has_host and parts.scheme in ("http", "https")
 
 
 def _open(link: str, output: Output) -> None:

@@ -13,25 +13,28 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleOptions, RenderableType
     from rich.table import Table
 
     from ragctl.records.gateway import Place
 
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+_UNSEEN = (
+    r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e007f"
 )
-_UNSAFE_IN_JSON = re.compile(
-    r"[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
+_UNSAFE_IN_JSON = re.compile(rf"[{_UNSEEN}]")
+_LINK = re.compile(r"(?:https?|file)://[^\s\x00-\x20\x7f-\x9f\\]*")
 _WIDE = 100_000
 
 
 def harmless(text: str) -> str:
-    """Return a text with control and direction characters and lone surrogates replaced."""
+    """Return a text without control, direction and tag characters and lone surrogates."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -92,10 +95,28 @@ class Output:
         return self.data.measure(table, options=unbounded).maximum <= self.data.width
 
     def linked(self, text: str, target: str, *, style: str = "") -> Text:
-        """Return a text that opens ``target`` where the terminal knows hyperlinks."""
+        """Return a text that opens ``target`` where the terminal knows hyperlinks.
+
+        Only pages of the web and files of this disk are opened.
+        """
         base = Style.parse(style) if style else Style()
-        link = Style(link=harmless(target)) if self.has_links else Style()
-        return Text(harmless(text), style=base + link)
+        if self.has_links and _LINK.fullmatch(target):
+            base += Style(link=target)
+        return Text(harmless(text), style=base)
+
+
+class HarmlessConsole(Console):
+    """A console on which no text brings control characters along, whoever prints it."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of a renderable, their texts made harmless."""
+        for segment in super().render(renderable, options):
+            if segment.control or not _CONTROL.search(segment.text):
+                yield segment
+            else:
+                yield Segment(harmless(segment.text), segment.style)
 
 
 def _print_table(table: Table, console: Console) -> None:
@@ -108,12 +129,12 @@ def _print_table(table: Table, console: Console) -> None:
 def _json(document: Mapping[str, object], *, indent: int | None) -> str:
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(document, indent=indent, ensure_ascii=not is_unicode)
-    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    return _UNSAFE_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
 
 
 def _console(stream: TextIO, *, plain: bool) -> Console:
     is_terminal = stream.isatty()
-    return Console(
+    return HarmlessConsole(
         file=stream,
         force_terminal=is_terminal and not plain,
         color_system="auto" if is_terminal and not plain else None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
 from contextlib import suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import sql
 
-from ragctl.db.connect import Connection, redacted, translated, password_apart
+from ragctl.db.connect import Connection, password_apart, redacted, translated
 from ragctl.db.dump_file import DumpFile, Position, Rows, require_dump
 from ragctl.db.migrate import migrate
 from ragctl.db.statements import Migration, migrations, statement
@@ -160,9 +159,7 @@ def _fill(connection: Connection, found: DumpFile) -> None:
     for part in found.read(tables):
         if isinstance(part, Position):
             position = {"name": part.sequence, "value": part.value, "is_used": part.is_used}
-            connection.execute(
-                statement("schema/set_sequence"), {**position, "tables": tables}
-            )
+            connection.execute(statement("schema/set_sequence"), {**position, "tables": tables})
         else:
             _copy(connection, part)
 

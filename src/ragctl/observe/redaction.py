@@ -17,9 +17,17 @@ _KEY: Final = re.compile(r"\b(?:sk|pk|ghp|gho|xox[abp])[-_][\w-]{12,}")
 
 def redacted(text: str) -> str:
     """Return a text without passwords in addresses, bearer tokens, and what looks like a key."""
+    return _NAMED.sub(rf"\1\2{_HIDDEN}", without_keys(text))
+
+
+def without_keys(text: str) -> str:
+    """Return a message without passwords in addresses, bearer tokens, and what looks like a key.
+
+    Unlike :func:`redacted` it leaves what a name alone tells to be secret (``token: ...``), which
+    in messages of ours is mostly none.
+    """
     text = re.sub(r"\S+", _without_password, text) if "://" in text else text
     text = _BEARER.sub(rf"\1 {_HIDDEN}", text)
-    text = _NAMED.sub(rf"\1\2{_HIDDEN}", text)
     return _KEY.sub(_HIDDEN, text)
 
 

@@ -40,9 +40,11 @@ def page_link(
 
     ``url`` is the page's path below the site, ``base_url`` the address of the site or empty, in
     which case the path alone is returned; ``is_index`` says that the page's file is the index of
-    its folder. Path and fragment are percent-encoded where needed.
+    its folder. Path and fragment are percent-encoded where needed; the path begins with one slash,
+    whatever ``url`` does, so that it neither names another host nor becomes a part of this one.
     """
-    path = quote(page_path(url, style=style, is_index=is_index), safe="/-._~!$&'()*+,;=:@")
+    found = page_path(url, style=style, is_index=is_index)
+    path = quote(f"/{found.lstrip('/')}", safe="/-._~!$&'()*+,;=:@")
     fragment = f"#{quote(anchor, safe='-._~!$&()*+,;=:@/?')}" if anchor else ""
     return f"{base_url.rstrip('/')}{path}{fragment}"
 

@@ -12,9 +12,9 @@ from ragctl.wiring.databases import (
     migrate_database,
     open_database,
     open_database_for_ingest,
+    program_address,
     raw_connection,
     remove_site,
-    program_address,
     restore_site,
 )
 from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
@@ -90,11 +90,11 @@ __all__ = [
     "ollama_address",
     "open_database",
     "open_database_for_ingest",
+    "program_address",
     "prompt_budget",
     "raw_connection",
     "remove_site",
     "require_embedding_model",
-    "program_address",
     "restore_site",
     "retention",
     "server_facts",
