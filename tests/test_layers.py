@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("addresses",),
     ("route_settings",),
+    ("checkout_settings",),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
     (

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from ragctl.addresses import normalise_host
 from ragctl.errors import SettingsError
-from ragctl.route_settings import NamedHost, require_allowed_hosts
-
-if TYPE_CHECKING:
-    from ragctl.settings import Settings
+from ragctl.route_settings import NamedHost, RouteSettings, require_allowed_hosts
 
 KEPT_BY_ITS_USER: Final = (
     *("checks.allowed_hosts", "checks.block", "checks.strict_citations"),
@@ -51,35 +49,52 @@ _PLAIN_KEYWORDS: Final = frozenset(
 )
 
 
-def require_harmless(settings: Settings, origin: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The settings in force by ``section.key``, with their routes and where each came from."""
+
+    values: Mapping[str, Any]
+    routes: tuple[RouteSettings, ...]
+    origins: Mapping[str, str]
+
+    def come_from(self, origin: str, *keys: str) -> bool:
+        """Tell whether one of the settings stands in the file ``origin``."""
+        return origin in {self.origins.get(key) for key in keys}
+
+
+def require_harmless(found: InForce, origin: str) -> None:
     """Refuse what a checkout's file may not say; ``origin`` is its path.
 
     Raises :class:`~ragctl.errors.SettingsError` with the line to add or to move.
     """
     for key, (why, line) in _NEVER.items():
-        if settings.origin(key) == origin:
+        if found.come_from(origin, key):
             raise SettingsError(
                 f"{key} cannot be set in {origin}: {why}",
                 hint=f"Set it in your own config.toml: ragctl config set --user {line}",
             )
-    _require_no_secret(settings, origin)
-    _require_own_template(settings, origin)
-    named = [*_databases(settings, origin), *_models(settings, origin)]
-    require_allowed_hosts(named, settings.gateway.allowed_hosts, origin=origin)
+    _require_no_secret(found, origin)
+    _require_own_template(found, origin)
+    named = [*_databases(found, origin), *_models(found, origin)]
+    require_allowed_hosts(named, found.values["gateway.allowed_hosts"], origin=origin)
 
 
-def _require_no_secret(settings: Settings, origin: str) -> None:
+def _require_no_secret(found: InForce, origin: str) -> None:
     values = {
-        "ollama.url": (settings.ollama.url,),
-        "embedding.url": (settings.embedding.url,),
-        "embedding.fallback_urls": settings.embedding.fallback_urls,
+        "ollama.url": (found.values["ollama.url"],),
+        "embedding.url": (found.values["embedding.url"],),
+        "embedding.fallback_urls": found.values["embedding.fallback_urls"],
     }
     for key in _ADDRESSES:
-        if settings.origin(key) == origin and any(_USER.search(url) for url in values[key]):
+        if found.come_from(origin, key) and any(_USER.search(url) for url in values[key]):
             raise _secret(key, origin, "name a variable with embedding.api_key_env instead")
-    if settings.origin("database.url") == origin:
-        words = [word for word, _ in _keywords(settings.database.url)]
-        if "password" in words or "sslpassword" in words or _PASSWORD.search(settings.database.url):
+    if found.come_from(origin, "database.url"):
+        words = [word for word, _ in _keywords(found.values["database.url"])]
+        if (
+            "password" in words
+            or "sslpassword" in words
+            or _PASSWORD.search(found.values["database.url"])
+        ):
             raise _secret("database.url", origin, "put it into PGPASSWORD or ~/.pgpass")
 
 
@@ -91,10 +106,10 @@ def _secret(key: str, origin: str, instead: str) -> SettingsError:
     )
 
 
-def _require_own_template(settings: Settings, origin: str) -> None:
+def _require_own_template(found: InForce, origin: str) -> None:
     """Refuse a template outside the checkout: what stands in it is sent to a model."""
-    key, prompt = "generation.prompt", settings.generation.prompt
-    if settings.origin(key) != origin or prompt in ("", "balanced", "strict"):
+    key, prompt = "generation.prompt", found.values["generation.prompt"]
+    if not found.come_from(origin, key) or prompt in ("", "balanced", "strict"):
         return
     folder = Path(os.path.normpath(Path(origin).parent))
     if not Path(os.path.normpath(prompt)).is_relative_to(folder):
@@ -104,10 +119,10 @@ def _require_own_template(settings: Settings, origin: str) -> None:
         )
 
 
-def _databases(settings: Settings, origin: str) -> Iterator[NamedHost]:
-    if settings.origin("database.url") != origin:
+def _databases(found: InForce, origin: str) -> Iterator[NamedHost]:
+    if not found.come_from(origin, "database.url"):
         return
-    for word, value in _keywords(settings.database.url):
+    for word, value in _keywords(found.values["database.url"]):
         if word in ("host", "hostaddr"):
             for host in filter(None, value.split(",")):
                 url = f"//[{host}]" if ":" in host else f"//{host}"
@@ -132,33 +147,32 @@ def _keywords(url: str) -> list[tuple[str, str]]:
     """
     if not url:
         return []
-    if found := _PLAIN_URL.fullmatch(url):
-        user, _, password = (found["login"] or "").partition(":")
-        hosts = [re.sub(r"(?<!:):\d*$|(?<=\]):\d*$", "", one) for one in found["hosts"].split(",")]
+    if match := _PLAIN_URL.fullmatch(url):
+        user, _, password = (match["login"] or "").partition(":")
+        hosts = [re.sub(r"(?<!:):\d*$|(?<=\]):\d*$", "", one) for one in match["hosts"].split(",")]
         listed = ",".join(unquote(one.strip("[]")) for one in hosts)
         words = [("user", unquote(user)), ("password", password), ("host", listed)]
-        query = parse_qsl(found["query"] or "", keep_blank_values=True)
+        query = parse_qsl(match["query"] or "", keep_blank_values=True)
         return [(word, value) for word, value in words if value] + query
     if _PLAIN_WORDS.fullmatch(url):
         return _WORD.findall(url)
     return [("an unusual form", "")]
 
 
-def _models(settings: Settings, origin: str) -> Iterator[NamedHost]:
-    if settings.origin("ollama.url") == origin:
-        yield _named("ollama.url", normalise_host(settings.ollama.url))
-    embedding = settings.embedding
-    gets_key = bool(embedding.api_key_env)
-    if origin in {settings.origin(f"embedding.{name}") for name in ("url", "api_key_env")}:
-        url = normalise_host(embedding.url) if embedding.url else ""
+def _models(found: InForce, origin: str) -> Iterator[NamedHost]:
+    if found.come_from(origin, "ollama.url"):
+        yield _named("ollama.url", normalise_host(found.values["ollama.url"]))
+    gets_key = bool(found.values["embedding.api_key_env"])
+    if found.come_from(origin, "embedding.url", "embedding.api_key_env"):
+        url = normalise_host(url) if (url := found.values["embedding.url"]) else ""
         yield _named("embedding.url", url, gets_key=gets_key)
-    if settings.origin("embedding.fallback_urls") == origin:
-        for url in embedding.fallback_urls:
+    if found.come_from(origin, "embedding.fallback_urls"):
+        for url in found.values["embedding.fallback_urls"]:
             yield _named("embedding.fallback_urls", normalise_host(url), gets_key=gets_key)
-    if settings.origin("routes") == origin:
-        for route in settings.routes:
+    if found.come_from(origin, "routes"):
+        for route in found.routes:
             if route.url or route.api_key_env:
-                url = route.url or normalise_host(settings.ollama.url)
+                url = route.url or normalise_host(found.values["ollama.url"])
                 yield _named(f"route {route.name!r}", url, gets_key=bool(route.api_key_env))
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from ragctl.addresses import without_password
-from ragctl.checkout_settings import KEPT_BY_ITS_USER, require_harmless
+from ragctl.checkout_settings import KEPT_BY_ITS_USER, InForce, require_harmless
 from ragctl.errors import SettingsError
 from ragctl.route_settings import (
     KEY_NAME,
@@ -427,8 +427,8 @@ def read(
     come in order of precedence; what its user has set for the safety of all sites
     (:data:`~ragctl.checkout_settings.KEPT_BY_ITS_USER`) no checkout's file undoes.
 
-    Raises :class:`~ragctl.errors.SettingsError` naming the key and its source for unknown keys, for values of the wrong kind or out of range, and for a host
-    that a checkout's file may not name.
+    Raises :class:`~ragctl.errors.SettingsError` naming the key and its source for unknown keys, for
+    values of the wrong kind or out of range, and for what a checkout's file may not name.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -456,8 +456,19 @@ def read(
     require_enough_time(routes, settings.gateway.budget_seconds)
     for settings_file in files:
         if not settings_file.is_own:
-            require_harmless(settings, str(settings_file.path))
+            require_harmless(_in_force(settings), str(settings_file.path))
     return settings
+
+
+def _in_force(settings: Settings) -> InForce:
+    values = {key: value_of(settings, key) for key in _KNOWN}
+    return InForce(values=values, routes=settings.routes, origins=settings.origins)
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """Return the value of ``section.key``."""
+    section, _, name = key.partition(".")
+    return getattr(getattr(settings, section), name)
 
 
 def _build(

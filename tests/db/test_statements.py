@@ -13,6 +13,7 @@ Connection = psycopg.Connection[tuple[object, ...]]
 UTILITY = (
     *("chunks/copy", "schema/create_extension", "schema/make_aside", "schema/move_aside"),
     *("vector_index/create_hnsw", "vector_index/drop_hnsw"),
+    *("schema/drop_view", "schema/drop_table", "schema/empty_table", "schema/copy_rows"),
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -118,13 +119,17 @@ def _drop_ours(connection: Connection) -> None:
     Tables of a newer ragctl than the dump go too: left in place they would be in the way of the
     migrations that make them.
     """
-    for kind in ("VIEW", "TABLE"):
-        names = [*_made(kind), _MIGRATIONS] if kind == "TABLE" else _made(kind)
-        command = sql.SQL("DROP VIEW IF EXISTS {} CASCADE")
-        if kind == "TABLE":
-            command = sql.SQL("DROP TABLE IF EXISTS {} CASCADE")
-        for name in reversed(names):
-            connection.execute(command.format(sql.Identifier(name)))
+    for name in reversed(_made("VIEW")):
+        connection.execute(_about("schema/drop_view", name))
+    for name in reversed([*_made("TABLE"), _MIGRATIONS]):
+        connection.execute(_about("schema/drop_table", name))
+
+
+def _about(name: str, table: str, columns: Sequence[str] = ()) -> sql.Composed:
+    """Return a statement with the names of a table and of columns put in as identifiers."""
+    template = sql.SQL(statement(name).decode())
+    listed = sql.SQL(", ").join(map(sql.Identifier, columns))
+    return template.format(table=sql.Identifier(table), columns=listed)
 
 
 def _migrations_of(found: DumpFile) -> tuple[Migration, ...]:
@@ -153,9 +158,9 @@ def _fill(connection: Connection, found: DumpFile) -> None:
     """Put the rows of a dump into the tables, those that others refer to first."""
     names = _made("TABLE")
     rows = connection.execute(statement("schema/references"), {"names": names}).fetchall()
-    tables = list(TopologicalSorter(dict(rows)).static_order())
+    tables: list[str] = list(TopologicalSorter(dict(rows)).static_order())
     for table in reversed(tables):  # migrations put first rows into some
-        connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+        connection.execute(_about("schema/empty_table", table))
     for part in found.read(tables):
         if isinstance(part, Position):
             position = {"name": part.sequence, "value": part.value, "is_used": part.is_used}
@@ -165,9 +170,7 @@ def _fill(connection: Connection, found: DumpFile) -> None:
 
 
 def _copy(connection: Connection, rows: Rows) -> None:
-    command = sql.SQL("COPY {} ({}) FROM STDIN").format(
-        sql.Identifier(rows.table), sql.SQL(", ").join(map(sql.Identifier, rows.columns))
-    )
+    command = _about("schema/copy_rows", rows.table, rows.columns)
     try:
         with connection.cursor().copy(command) as copy:
             for piece in rows.pieces():

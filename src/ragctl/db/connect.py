@@ -71,7 +71,8 @@ def password_apart(url: str) -> tuple[str, dict[str, str]]:
     password = parts.pop("password", None)
     if not password:
         return url, {}
-    return make_conninfo(**parts), {"PGPASSWORD": str(password)}
+    kept: dict[str, Any] = dict(parts)
+    return make_conninfo(**kept), {"PGPASSWORD": str(password)}
 
 
 def connect(url: str) -> Connection:
