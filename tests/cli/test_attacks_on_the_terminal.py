@@ -112,7 +112,8 @@ def hostile(ragctl: Program, site: Path, ollama: OllamaServer) -> Program:
         )
     (ragctl.folder / "built").mkdir()
     (ragctl.folder / "built" / "index.html").write_text(f'<a href="{HOSTILE}">x</a>')
-    questions = [{"question": f"What is a bucket {HOSTILE}?", "id": HOSTILE, "gold": [HOSTILE]}]
+    gold = [{"url": "/design/evil", "section": HOSTILE}]
+    questions = [{"question": f"What is a bucket {HOSTILE}?", "id": HOSTILE, "gold": gold}]
     (ragctl.folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
     answer = f"It refills {HOSTILE} {MARKDOWN} [1]. # {HOSTILE}\n\n- `{HOSTILE}`\n"
     pieces = [answer[i : i + 3] for i in range(0, len(answer), 3)]

@@ -165,7 +165,7 @@ def _make_folder(sources: dict[str, Path], target: Path) -> None:
     _make_private(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".model-") as scratch:
         made = Path(scratch, "made")
-        made.mkdir()
+        made.mkdir(mode=0o700)
         for file in OFFLINE_FILES:
             _copy_checked(sources[file.name], made / file.name, file)
         _put_in_place(made, target, aside=Path(scratch, "old"))
@@ -190,6 +190,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _copy_checked(source: Path, target: Path, file: ModelFile) -> None:
     shutil.copyfile(source, target)
+    target.chmod(0o600)
     _require_hash(target, file, shown=source)
 
 
