@@ -34,10 +34,16 @@ _NOT_HOSTS: Final = frozenset(("asp.net", "vb.net", "ado.net", "ml.net", "java.n
 
 _ADDRESS = re.compile(
     r"""(?:(?<![\w+.-])[a-z][a-z0-9+.-]{1,30}:[/\\]{2}(?![/\\])|\bhttps?:[/\\]+"""
-    r"""|(?:\]\(\s*<?|(?:href|src)\s*=\s*["']?)\s*(?:https?:|[/\\]{2,}))"""
+    r"""|(?:\](?:\(|:)\s*<?|(?:href|src)\s*=\s*["']?)\s*(?:https?:|[/\\]{2,}))"""
     r"""([^\s/\\?#<>"'`)|,;*]+)""",
     re.IGNORECASE,
 )
+_RUNNING = re.compile(
+    r"""(?:\](?:\(|:)\s*<?|(?:href|src)\s*=\s*["']?)\s*((?:javascript|vbscript|data|file|blob):)""",
+    re.IGNORECASE,
+)
+"""Targets of links that lead to no host: they run, hold or open something."""
+
 _BARE = re.compile(
     r"(?<![\w./:\\$&=\u200d-])((?:[\w-]{1,63}\.){1,9}[^\W\d_][\w-]{1,62})(?![\w(:]|\.\w|-\w)"
     r"(?=(:\d{1,5})?(/)?)"
@@ -64,9 +70,12 @@ def foreign_hosts(
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
-    """Return the hosts that a text leads to, in order, as :func:`canonical` writes them."""
+    """Return the hosts that a text leads to, in order, as :func:`canonical` writes them.
+
+    A link that leads to none but runs or opens something is named by its scheme: ``javascript:``.
+    """
     seen = _plain(text)
-    found = [*_addressed(seen), *_bare(_ADDRESS.sub(_blank, seen))]
+    found = [*_addressed(seen), *_bare(_ADDRESS.sub(_blank, seen)), *_running(seen)]
     return tuple(dict.fromkeys(host for _, host in sorted(found)))
 
 
@@ -106,6 +115,11 @@ def _addressed(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), host
 
 
+def _running(text: str) -> Iterator[tuple[int, str]]:
+    for match in _RUNNING.finditer(re.sub(r"[\t\r\x00]", "", text)):
+        yield match.start(), match[1].lower()
+
+
 def _bare(text: str) -> Iterator[tuple[int, str]]:
     for match in _BARE.finditer(_DOTS.sub(".", text)):
         host = _without_text_before(match[1])
@@ -134,7 +148,7 @@ def _without_text_before(host: str) -> str:
 def _named_in(passage: str) -> Iterator[str]:
     """Yield what may be a host in a passage; file names are none there either."""
     seen = _plain(passage)
-    yield from (host for _, host in _addressed(seen))
+    yield from (host for _, host in (*_addressed(seen), *_running(seen)))
     for match in _BARE.finditer(_ADDRESS.sub(_blank, seen)):
         ending = match[1].rpartition(".")[2].casefold()
         if _SURE_ENDING.fullmatch(ending) or _DOUBTFUL_ENDING.fullmatch(ending):

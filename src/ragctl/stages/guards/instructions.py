@@ -95,12 +95,20 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{4,}\U000e007f?")
+_MARKS = re.compile(r"\*+|`+|~~")
+"""Marks of emphasis and code, which may stand between the words of an order."""
+_MIXED = re.compile(r"\b(?=\w*[a-zA-Z])(?=\w*[\u0370-\u052f])\w+")
+"""Words that mix Latin with Greek or Cyrillic, as no language does."""
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425",
+    "aeopcyxijsdABEZHIKMNOPTYXovABEKMHOPCTX",
+)
 _UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 def instructions_in(text: str) -> tuple[str, ...]:
     """Return the kinds of instructions to a model that a text holds, each once."""
-    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)) if not text.isascii() else text
+    seen = _MARKS.sub("", text if text.isascii() else _as_read(text))
     lowered = re.sub(r"\s+", " ", seen.lower())
     found = [
         kind
@@ -112,6 +120,12 @@ def instructions_in(text: str) -> tuple[str, ...]:
     if _TAGS.search(text):
         found.append("letters that nobody sees")
     return tuple(dict.fromkeys(found))
+
+
+def _as_read(text: str) -> str:
+    """Return a text as it looks: without unseen letters, look-alikes as what they look like."""
+    plain = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    return _MIXED.sub(lambda word: word[0].translate(_LOOK_ALIKES), plain)
 
 
 def quoted(text: str) -> str:
