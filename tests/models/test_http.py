@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
+
 import pytest
 
 from ragctl.addresses import is_loopback, normalise_host, without_password
@@ -241,3 +245,32 @@ def test_a_redirect_is_reported_and_not_followed() -> None:
 def test_an_address_is_shown_without_user_and_password() -> None:
     assert without_password("http://me:se@cret@gpubox:1/x") == "http://gpubox:1/x"
     assert "secret" not in server_at("http://me:secret@gpubox:1").shown_url
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [b"HTTP/1.1 100 Continue\r\n\r\n", b"X"],
+    ids=["interim replies", "a head byte by byte"],
+)
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_head_that_never_ends_is_left_when_its_time_is_up(endless: bytes, streams: bool) -> None:
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def send_for_ever() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                while not is_over.wait(0.005):
+                    connection.sendall(endless)
+
+        sending = threading.Thread(target=send_for_ever, daemon=True)
+        sending.start()
+        server = server_at(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        with pytest.raises(TimedOut):
+            if streams:
+                with server.stream("/x", body={}, first_byte_seconds=0.1):
+                    pass
+            else:
+                server.request("POST", "/x", body={}, timeout_seconds=0.2)
+        is_over.set()
+        sending.join(timeout=2)

@@ -214,7 +214,9 @@ class HttpServer:
         Raises ModelUnreachable where no whole reply came within ``timeout_seconds``.
         """
         start = self._clock()
-        with self._open(method, path, body, timeout_seconds, self._session()) as response:
+        with self._opened(
+            method, path, body, timeout_seconds, self._session(), limit=timeout_seconds
+        ) as response:
             stream, parts, size = ByteStream(response, self._failure), list[bytes](), 0
             while True:
                 left = timeout_seconds - (self._clock() - start)
@@ -245,7 +247,11 @@ class HttpServer:
         """
         with (
             self._new_session() as session,
-            self._opened(path, body, first_byte_seconds, session) as response,
+            self._opened(
+                *("POST", path, body, first_byte_seconds, session),
+                limit=min(self._connect_seconds, first_byte_seconds) + first_byte_seconds,
+                late="timeout (first token)",
+            ) as response,
         ):
             yield ByteStream(response, self._failure)
 
@@ -292,20 +298,28 @@ class HttpServer:
         return session
 
     def _opened(
-        self, path: str, body: object, seconds: float, session: requests.Session
+        self,
+        method: str,
+        path: str,
+        body: object,
+        seconds: float,
+        session: requests.Session,
+        *,
+        limit: float,
+        late: str = "timeout (total)",
     ) -> requests.Response:
-        """Open a stream within its time, whatever takes it.
+        """Open a reply within ``limit`` seconds, whatever takes it.
 
         The socket's own limits bound neither the look-up of a name nor a name with many dead
-        addresses nor a head that comes byte by byte: so a thread waits for the reply, and is left
-        behind where it waits for too long.
+        addresses nor a head that comes byte by byte or never ends: so a thread waits for the reply,
+        and is left behind, with its session, where it waits for too long.
         """
-        late, begun = "timeout (first token)", SimpleQueue[requests.Response | ModelError]()
+        begun = SimpleQueue[requests.Response | ModelError]()
         is_left = threading.Event()
 
         def open_it() -> None:
             try:
-                response = self._open("POST", path, body, seconds, session, late=late)
+                response = self._open(method, path, body, seconds, session, late=late)
             except ModelError as error:
                 begun.put(error)
                 return
@@ -314,14 +328,14 @@ class HttpServer:
                 response.close()
 
         threading.Thread(target=open_it, daemon=True).start()
-        limit = min(self._connect_seconds, seconds) + seconds
         try:
             found = begun.get(timeout=limit + GRACE_SECONDS)
-        except Empty as error:
+        except BaseException as error:
             is_left.set()
-            raise self.timed_out(f"sent no reply within {limit:.3g} s", outcome=late) from error
-        except BaseException:
-            is_left.set()
+            self._local.session = None
+            if isinstance(error, Empty):
+                what = f"sent no reply within {limit:.3g} s"
+                raise self.timed_out(what, outcome=late) from error
             raise
         if isinstance(found, ModelError):
             raise found
