@@ -18,6 +18,8 @@ PACKAGE = Path(package.__file__).parent
 COMPOSED = {
     ("db/embedded.py", "sql.SQL"): "CREATE and DROP DATABASE take no parameters; an Identifier",
     ("db/embedded.py", "sql.Identifier"): "the name of a site, checked by the settings",
+    ("db/room.py", "sql.SQL"): "ANALYZE, CLUSTER and VACUUM of a table take no parameters",
+    ("db/room.py", "sql.Identifier"): "names of our own tables and indexes",
     ("db/backup.py", "sql.SQL"): "COPY, DELETE and DROP of a table take no parameters; from sql/",
     ("db/backup.py", "sql.Identifier"): "names of our own migrations, columns of plain letters",
 }
@@ -171,9 +173,10 @@ def _is_from_a_file(given: ast.expr) -> bool:
     """Whether an argument is neither an f-string nor a sum nor a call of ``format`` on a text."""
     if isinstance(given, ast.Call):
         called = ast.unparse(given.func)
-        return called in ("statement", "_about", "command.format")
+        return called in ("statement", "_about", "command.format") or bool(_SPELLED.match(called))
     return ast.unparse(given) in _NAMES
 
 
-_NAMES = ("command", "explained", "migration.sql")
+_SPELLED = re.compile(r"sql\.SQL\('[A-Z ()]+\{\}[A-Z {}]*'\)\.format$")
+_NAMES = ("command", "explained", "migration.sql", "forget")
 """Arguments by name: a composed statement, EXPLAIN before a file's, the file of a migration."""
