@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragctl.errors import SettingsError
-from ragctl.settings import SECTIONS, Settings, SettingsFile, known_settings, read
+from ragctl.setting_sections import SECTIONS
+from ragctl.settings import Settings, SettingsFile, known_settings, read
 
 CHECKOUT, OWN = Path("/site/ragctl.toml"), Path("/home/me/.config/ragctl/config.toml")
 DATABASE = "[database]\nurl = '{}'"

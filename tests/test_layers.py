@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("addresses",),
     ("route_settings",),
-    ("checkout_settings",),
+    ("checkout_settings", "setting_sections", "setting_values"),
     ("protocols", "settings"),
     ("stages", "artifacts", "files", "db", "models", "gateway", "cache", "observe"),
     (

@@ -20,11 +20,12 @@ from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
 from ragctl.db.connect import redacted
 from ragctl.errors import SettingsError, UsageError
-from ragctl.settings import KnownSetting, Settings, SettingsFile, find_setting, known_settings, read
+from ragctl.settings import Settings, SettingsFile, find_setting, known_settings, read
 from ragctl.site_guess import SiteGuess, guess_site
 
 if TYPE_CHECKING:
     from ragctl.route_settings import RouteSettings
+    from ragctl.setting_values import KnownSetting
 
 app = options.command_app("Show, change and begin the settings.")
 

@@ -22,7 +22,10 @@ from typer.models import ArgumentInfo
 from ragctl.cli.demo import handbook
 from ragctl.cli.main import app
 from ragctl.route_settings import RouteSettings
-from ragctl.settings import ENVIRONMENT_ALIASES, KnownSetting, known_settings
+from ragctl.settings import ENVIRONMENT_ALIASES, known_settings
+
+if typing.TYPE_CHECKING:
+    from ragctl.setting_values import KnownSetting
 
 COMMANDS_PAGE = Path("operate/06-commands.md")
 SETTINGS_PAGE = Path("operate/03-settings.md")

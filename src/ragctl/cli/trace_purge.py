@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragctl.cli.output import Output
     from ragctl.db.answer_cache import StoredAnswers
     from ragctl.db.traces import Traces
-    from ragctl.settings import TracesSettings
+    from ragctl.setting_sections import TracesSettings
 
 
 def purge_older(
