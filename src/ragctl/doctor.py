@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragctl import wiring
-from ragctl.db.connect import Connection, redacted, require_suitable, server_facts
+from ragctl.db.address import redacted
+from ragctl.db.connect import Connection, require_creating, require_suitable, server_facts
 from ragctl.db.database import Database
-from ragctl.db.migrate import pending, rights
+from ragctl.db.migrate import pending, require_readable
+from ragctl.db.rights import Rights, rights
 from ragctl.errors import DatabaseError, ModelError, RagctlError
 from ragctl.evaluate.recall import at_width
 from ragctl.evaluate.vector_index import RECALL_COMMAND, advice, index_status
@@ -165,6 +167,9 @@ def _database(settings: Settings, found: _Found) -> Iterator[Check]:
     todo = pending(connection, url)
     if todo:
         fresh = todo[0].version == 1
+        if fresh:
+            require_readable(connection, url)
+            require_creating(facts, url)
         yield Check(
             name="schema",
             outcome="pass" if fresh else "warn",
@@ -173,16 +178,16 @@ def _database(settings: Settings, found: _Found) -> Iterator[Check]:
             else f"older than this ragctl ({todo[0].name} is next)",
             fix="ragctl ingest PATH" if fresh else "ragctl db migrate",
         )
+        if facts.vector_version is None and not facts.vector_creatable:
+            yield Check(
+                name="pgvector",
+                outcome="warn",
+                message=f"not made yet, and {facts.role} may hardly make it",
+                fix=f"CREATE EXTENSION vector, as a superuser in database {facts.database}",
+            )
         connection.close()
         return
-    may_read, may_write = rights(connection)
-    yield Check(
-        name="rights",
-        outcome="pass" if may_write else "warn" if may_read else "fail",
-        message=f"{facts.role} may "
-        + ("ask and ingest" if may_write else "ask, not ingest" if may_read else "not even read"),
-        fix="" if may_read else f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{facts.role}"',
-    )
+    yield _rights(rights(connection))
     yield from _memory(settings, connection)
     found.database = Database.over(connection, url)
     found.identity = found.database.identity.load()
@@ -219,6 +224,23 @@ def _room(found: _Found) -> Iterator[Check]:
             f"at least {spare / 1e6:,.0f} MB can be given back",
             fix="ragctl db compact",
         )
+
+
+def _rights(found: Rights) -> Check:
+    what = "ask and ingest" if found.may_ingest else "ask, not ingest"
+    message = f"{found.role} may {what if found.may_read else 'not even read'}"
+    if found.is_read_only:
+        message += ": the database is read-only"
+    elif found.missing and found.may_read:
+        message += f": it lacks {found.missing[0]}" + (" ..." if len(found.missing) > 1 else "")
+    return Check(
+        name="rights",
+        outcome="pass" if found.may_ingest else "warn" if found.may_read else "fail",
+        message=message,
+        fix=""
+        if found.may_read
+        else f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{found.role}"',
+    )
 
 
 def _vector_index(found: _Found) -> Iterator[Check]:

@@ -8,9 +8,11 @@
     │   └── ContentRootMismatch        the database holds another content root
     ├── ContentError               3   nothing to read, or nothing ingested yet
     ├── DatabaseError              4
-    │   ├── DatabaseUnreachable        no server answers, or it closed the connection
+    │   ├── DatabaseUnreachable        no server answers, none of its connections is free, or it
+    │   │                              closed ours
     │   ├── DatabaseUnsuitable         too old, without pgvector, not UTF-8, or rights missing
-    │   │   └── DatabaseMissing            the server has no database of this name
+    │   │   ├── DatabaseMissing            the server has no database of this name
+    │   │   └── DatabaseReadOnly           a standby, or a role that may only read
     │   ├── SchemaMismatch             a newer schema, an edited migration, a foreign table
     │   ├── DatabaseBusy               another ingest is at work
     │   └── ServerError                the embedded server cannot be started or stopped
@@ -98,7 +100,7 @@ class DatabaseError(RagctlError):
 
 
 class DatabaseUnreachable(DatabaseError):
-    """No server answers at the address, or the connection was closed."""
+    """No server answers at the address or has a connection free, or ours was closed."""
 
     code = "database_unreachable"
 
@@ -113,6 +115,12 @@ class DatabaseMissing(DatabaseUnsuitable):
     """The server answers but has no database of this name."""
 
     code = "database_missing"
+
+
+class DatabaseReadOnly(DatabaseUnsuitable):
+    """Nothing can be written: the server is a standby, or transactions are read-only."""
+
+    code = "database_read_only"
 
 
 class SchemaMismatch(DatabaseError):

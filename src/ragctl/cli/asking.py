@@ -22,6 +22,7 @@ from ragctl.errors import (
     EXIT_INCOMPLETE,
     ContentError,
     DatabaseError,
+    DatabaseReadOnly,
     DatabaseUnsuitable,
     RagctlError,
 )
@@ -337,13 +338,17 @@ def _ignored(_piece: object) -> None:
 
 def _say_unrecorded(output: Output, error: Exception) -> None:
     reason = error.message if isinstance(error, RagctlError) else type(error).__name__
-    if isinstance(error, DatabaseUnsuitable):
-        reason = "traces cannot be written with these rights."
-    output.remark(f"Not recorded: {reason}", style="yellow")
+    if isinstance(error, DatabaseReadOnly):
+        reason = "the database is read-only"
+    elif isinstance(error, DatabaseUnsuitable):
+        reason = "traces cannot be written with these rights"
+    output.remark(f"Not recorded: {reason.rstrip('.')}.", style="yellow")
 
 
 def _say_alone(output: Output, error: DatabaseError) -> None:
     reason = error.message
-    if isinstance(error, DatabaseUnsuitable):
+    if isinstance(error, DatabaseReadOnly):
+        reason = "the database is read-only"
+    elif isinstance(error, DatabaseUnsuitable):
         reason = "breakers cannot be written with these rights"
     output.remark(f"How the routes fare is not shared with other processes: {reason}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragctl.errors import DatabaseError, DatabaseUnsuitable, UsageError
+from ragctl.errors import DatabaseError, DatabaseReadOnly, DatabaseUnsuitable, UsageError
 from ragctl.pipeline.answer import embedded
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def say_close(output: Output, close: KeptAnswer) -> None:
 def say_uncached(output: Output, error: DatabaseError) -> None:
     """Say that a cache could not be used."""
     reason = error.message
-    if isinstance(error, DatabaseUnsuitable):
+    if isinstance(error, DatabaseReadOnly):
+        reason = "the database is read-only"
+    elif isinstance(error, DatabaseUnsuitable):
         reason = "the caches cannot be used with these rights"
     output.remark(f"Not cached: {reason}.", style="yellow")
 

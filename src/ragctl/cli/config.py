@@ -18,7 +18,7 @@ from ragctl.artifacts.storage import make_folder
 from ragctl.cli import options
 from ragctl.cli.output import Output, harmless
 from ragctl.cli.render import new_table
-from ragctl.db.connect import redacted
+from ragctl.db.address import redacted
 from ragctl.errors import SettingsError, UsageError
 from ragctl.settings import Settings, SettingsFile, find_setting, known_settings, read
 from ragctl.site_guess import SiteGuess, guess_site

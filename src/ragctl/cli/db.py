@@ -13,7 +13,7 @@ from ragctl.cli import options
 from ragctl.cli.fitting import OUTGROWN, RESTART_COMMAND, fit_memory
 from ragctl.cli.output import Output
 from ragctl.cli.render import counted
-from ragctl.db.connect import redacted
+from ragctl.db.address import shown, without_password
 from ragctl.db.migrate import pending
 from ragctl.errors import DatabaseError
 
@@ -100,7 +100,7 @@ def _facts(settings: Settings) -> dict[str, object]:
         }
         if not state.running:
             return facts
-    facts["url"] = redacted(wiring.database_url(settings))
+    facts["url"] = shown(wiring.database_url(settings))
     try:
         with wiring.raw_connection(settings) as connection:
             server = wiring.server_facts(connection)
@@ -121,14 +121,22 @@ def _facts(settings: Settings) -> dict[str, object]:
 
 @app.command(epilog='Example: psql "$(ragctl db url)"')
 def url(
+    with_password: Annotated[
+        bool, typer.Option("--with-password", help="Print the address with its password.")
+    ] = False,
     json: options.Json = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
     debug: options.Debug = False,
 ) -> None:
-    """Print the address of the site's database, for psql and other programs."""
+    """Print the address of the site's database, for psql and other programs.
+
+    Its password, if it has one, is left out: psql takes that from PGPASSWORD or ~/.pgpass.
+    """
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     address = wiring.database_url(settings)
+    if not with_password:
+        address = without_password(address)
     if not settings.database.url:
         wiring.embedded_server(settings).ensure_running()
     output = Output(environ=os.environ)

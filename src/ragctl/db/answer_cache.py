@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import psycopg
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.connect import Connection, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_database, to_storable_json
-from ragctl.errors import DatabaseUnsuitable
 from ragctl.records.cached import CacheCounter, CacheStatus, ContentState, KeptAnswer, NewAnswer
 
 if TYPE_CHECKING:
@@ -161,13 +159,9 @@ class StoredAnswers:
 @contextmanager
 def writing(connection: Connection, url: str) -> Iterator[None]:
     """One short transaction with the limits of what may be lost with the server."""
-    with translated(url):
-        try:
-            with connection.transaction():
-                connection.execute(statement("traces/limits"))
-                yield
-        except psycopg.errors.ReadOnlySqlTransaction as error:
-            raise DatabaseUnsuitable(f"{redacted(url)} is read-only") from error
+    with translated(url), connection.transaction():
+        connection.execute(statement("traces/limits"))
+        yield
 
 
 def status_of(

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import sql
 
-from ragctl.db.connect import Connection, password_apart, redacted, translated
+from ragctl.db.address import redacted
+from ragctl.db.connect import Connection, connect, password_apart, translated
 from ragctl.db.dump_file import DumpFile, Position, Rows, require_dump
 from ragctl.db.migrate import migrate
 from ragctl.db.statements import Migration, migrations, statement
 from ragctl.db.vector_index import INDEX_NAME, VectorIndex
-from ragctl.errors import DatabaseError, SchemaMismatch, UsageError
+from ragctl.errors import DatabaseError, DatabaseUnsuitable, SchemaMismatch, UsageError
 
 if TYPE_CHECKING:
     from ragctl.db.server import EmbeddedServer
@@ -36,12 +37,15 @@ def dump(server: EmbeddedServer, url: str, file: Path) -> int:
     """Write a database to a file in pg_dump's custom format and return its size in bytes.
 
     The file appears whole or not at all, for its owner alone: it holds every page's text.
-    ``server`` lends its programs.
+    ``server`` lends its programs. Raises :class:`~ragctl.errors.DatabaseUnsuitable` behind a
+    pooler: pg_dump empties the search path of its session, and whoever gets that session next
+    would find no table.
     """
     if not file.parent.is_dir():
         raise UsageError(f"{file.parent} is not a folder", hint="Name a file in one that exists.")
     if file.name == "-":
         raise UsageError("a dump goes into a file", hint="Name one: ragctl db dump backup.dump")
+    _require_no_pooler(url)
     unfinished = file.absolute().with_name(f".{file.name}.unfinished")
     try:
         with suppress(FileNotFoundError):
@@ -70,7 +74,26 @@ def _run_pg_dump(program: Path, url: str, file: Path) -> None:
         lines = [line for line in redacted(done.stderr).split("\n") if line.strip()]
         raise DatabaseError(
             f"pg_dump failed on {redacted(url)}: {lines[0] if lines else done.returncode}",
-            hint="If the server is newer than PostgreSQL 16, use its own pg_dump.",
+            hint=_advice(done.stderr),
+        )
+
+
+def _advice(said: str) -> str:
+    if "version mismatch" in said:
+        return "Use the pg_dump of the server's own version."
+    if "permission denied" in said:
+        return "Use the role that owns the tables."
+    return ""
+
+
+def _require_no_pooler(url: str) -> None:
+    with translated(url), connect(url) as connection:
+        row = connection.execute(statement("schema/backend")).fetchone()
+        told = connection.info.backend_pid
+    if row is not None and row[0] != told:
+        raise DatabaseUnsuitable(
+            f"{redacted(url)} is a pooler, whose sessions pg_dump would spoil for others",
+            hint="Give the server's own address: ragctl db dump FILE --database-url ADDRESS",
         )
 
 

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import psycopg
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.connect import Connection, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable
-from ragctl.errors import DatabaseUnsuitable
 from ragctl.records.gateway import BreakerState, Permit
 
 FAILURES_TO_OPEN = 3
@@ -99,10 +97,6 @@ class StoredBreakers:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """One short transaction with the limits of what may be lost with the server."""
-        with translated(self._url):
-            try:
-                with self._connection.transaction():
-                    self._connection.execute(statement("traces/limits"))
-                    yield
-            except psycopg.errors.ReadOnlySqlTransaction as error:
-                raise DatabaseUnsuitable(f"{redacted(self._url)} is read-only") from error
+        with translated(self._url), self._connection.transaction():
+            self._connection.execute(statement("traces/limits"))
+            yield

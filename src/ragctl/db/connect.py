@@ -6,6 +6,7 @@ them to others) and puts no ``options`` into the connection string (poolers refu
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,29 +19,27 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import class_row
 from psycopg.types import TypeInfo
 
+from ragctl.db.address import has_unencoded_password, redacted, shown
+from ragctl.db.failures import READ_ONLY_HINT, refusal, told
 from ragctl.db.statements import statement
-from ragctl.errors import (
-    DatabaseError,
-    DatabaseMissing,
-    DatabaseUnreachable,
-    DatabaseUnsuitable,
-)
+from ragctl.errors import DatabaseReadOnly, DatabaseUnreachable, DatabaseUnsuitable
 
 OLDEST_SERVER = 140000
 OLDEST_VECTOR = (0, 6)
 USABLE_ENCODINGS = ("UTF8", "SQL_ASCII")
 
-_TURNED_AWAY = re.compile(
-    r"too many (connections|clients)|remaining connection slots|not currently accepting connections"
-    r"|the database system is (starting up|shutting down|in recovery|not yet accepting)"
-)
-
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it logs, its errors tell too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """What a server says of itself; versions of pgvector are ``None`` where it is not installed."""
+    """What a server says of itself and of our role.
+
+    Versions of pgvector are ``None`` where it is not installed. ``schema`` is where new tables
+    would go; ``None`` where the role may use no schema of its search path.
+    """
 
     version_number: int
     version: str
@@ -51,12 +50,11 @@ class ServerFacts:
     vector_schema: str | None
     vector_available: bool
     vector_visible: bool
-
-
-def redacted(url: str) -> str:
-    """Return a database address without its password."""
-    without = re.sub(r"(://[^/:@]*):.*@", r"\1@", url)
-    return re.sub(r"(?i)(password=)('[^']*'|[^&\s]*)", r"\1***", without)
+    vector_usable: bool
+    vector_creatable: bool
+    schema: str | None
+    may_create: bool
+    is_read_only: bool
 
 
 def password_apart(url: str) -> tuple[str, dict[str, str]]:
@@ -91,13 +89,14 @@ def connect(url: str) -> Connection:
             connect_timeout=10,
         )
         return _settled(connection)
-    except psycopg.OperationalError as error:
-        raise _connect_error(url, error) from error
     except (psycopg.Error, UnicodeError, ValueError) as error:
+        if isinstance(error, psycopg.OperationalError) and not has_unencoded_password(url):
+            raise refusal(error, shown(url)) from error
         raise DatabaseUnreachable(
-            f"{redacted(url)} is not a usable database address",
-            hint="Write it as postgresql://user@host:5432/name.",
-        ) from error
+            f"{shown(url)} is not a usable database address",
+            hint="Write it as postgresql://user@host:5432/name; in a password, @ is %40, / is %2F "
+            "and % is %25.",
+        ) from None  # the driver quotes the address, password and all
 
 
 def _settled(connection: Connection) -> Connection:
@@ -112,89 +111,13 @@ def _settled(connection: Connection) -> Connection:
     return connection
 
 
-def _connect_error(url: str, error: psycopg.OperationalError) -> DatabaseError:
-    text = str(error)
-    if "password authentication" in text or "no password supplied" in text:
-        return DatabaseUnsuitable(
-            f"{redacted(url)} refuses the user or password",
-            hint="Check the address, or put the password into PGPASSWORD or ~/.pgpass.",
-        )
-    if re.search(r'database ".*" does not exist', text):
-        return DatabaseMissing(
-            f"{redacted(url)}: the database does not exist",
-            hint="Create it with createdb, or correct the name.",
-        )
-    if re.search(
-        r'role ".*" does not exist|no pg_hba.conf entry|permission denied for database', text
-    ):
-        return DatabaseUnsuitable(
-            f"{redacted(url)}: {one_line(error)}",
-            hint="Ask the server's owner for a role that may connect.",
-        )
-    if _TURNED_AWAY.search(text):
-        return DatabaseUnreachable(
-            f"{redacted(url)} turns connections away: {one_line(error)}",
-            hint="Try again in a moment; if it lasts, ask the server's owner (max_connections, "
-            "CONNECTION LIMIT, or a server that is starting).",
-        )
-    return DatabaseUnreachable(
-        f"no PostgreSQL answers at {redacted(url)}: {one_line(error)}",
-        hint="Check that the server runs and the address is right, or leave the address out to "
-        "use the embedded server.",
-    )
-
-
-def one_line(error: Exception) -> str:
-    """Return what an error says in one line, without a password.
-
-    A server's message has a primary line; of a failed connection the last line tells why.
-    """
-    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    lines = [line.strip() for line in redacted(primary or str(error)).split("\n") if line.strip()]
-    return lines[-1] if lines else type(error).__name__
-
-
 @contextmanager
 def translated(url: str) -> Iterator[None]:
     """Turn driver errors inside the block into errors a user can act on."""
     try:
         yield
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise DatabaseUnsuitable(
-            f"the role of {redacted(url)} lacks a right: {one_line(error)}",
-            hint="Grant it, or use a role that owns the tables.",
-        ) from error
-    except psycopg.errors.DiskFull as error:
-        raise DatabaseError(
-            f"the disk of {redacted(url)} is full: {one_line(error)}",
-            hint="Free some space and run the command again; what was stored is kept.",
-        ) from error
-    except psycopg.errors.ReadOnlySqlTransaction as error:
-        raise DatabaseUnsuitable(
-            f"{redacted(url)} is read-only: {one_line(error)}",
-            hint="Give the address of the primary server, or of a role and database whose "
-            "default_transaction_read_only is off.",
-        ) from error
-    except psycopg.errors.QueryCanceled as error:
-        raise DatabaseError(
-            f"{redacted(url)} stopped a statement: {one_line(error)}",
-            hint="Run the command again; if it lasts, raise statement_timeout for this role.",
-        ) from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise DatabaseUnreachable(
-            f"the connection to {redacted(url)} was lost: {one_line(error)}",
-            hint="Run the command again; what was stored is kept.",
-        ) from error
-    except psycopg.errors.UndefinedTable as error:
-        raise DatabaseError(
-            f"a table is missing in {redacted(url)}: {one_line(error)}",
-            hint="Run `ragctl db migrate`.",
-        ) from error
     except psycopg.Error as error:
-        raise DatabaseError(
-            f"the database {redacted(url)} refused a statement: {one_line(error)}",
-            hint="Run again with --debug for the whole message.",
-        ) from error
+        raise told(error, redacted(url)) from error
 
 
 def server_facts(connection: Connection) -> ServerFacts:
@@ -228,12 +151,33 @@ def require_suitable(facts: ServerFacts, url: str) -> None:
             f"{place} has pgvector {facts.vector_version}; 0.6 or newer is needed",
             hint="Upgrade the package, then run: ALTER EXTENSION vector UPDATE",
         )
+    if facts.vector_version is not None and not facts.vector_usable:
+        raise DatabaseUnsuitable(
+            f"role {facts.role} may not use schema {facts.vector_schema} of {place}, in which "
+            "pgvector lies",
+            hint=f'Let its owner run: GRANT USAGE ON SCHEMA "{facts.vector_schema}" TO '
+            f'"{facts.role}"',
+        )
     if facts.vector_version is not None and not facts.vector_visible:
         raise DatabaseUnsuitable(
             f"pgvector lies in schema {facts.vector_schema} of {place}, which role {facts.role} "
             "does not search",
             hint=f'ALTER ROLE "{facts.role}" IN DATABASE "{facts.database}" '
             f'SET search_path = public, "{facts.vector_schema}"',
+        )
+
+
+def require_creating(facts: ServerFacts, url: str) -> None:
+    """Raise :class:`~ragctl.errors.DatabaseUnsuitable` where the role may not make the tables."""
+    place = redacted(url)
+    if facts.is_read_only:
+        raise DatabaseReadOnly(f"{place} is read-only", hint=READ_ONLY_HINT)
+    if facts.schema is None or not facts.may_create:
+        schema = facts.schema or "public"
+        raise DatabaseUnsuitable(
+            f"role {facts.role} may not make tables in schema {schema} of {place}",
+            hint=f'Let the owner of the database run: GRANT USAGE, CREATE ON SCHEMA "{schema}" TO '
+            f'"{facts.role}"',
         )
 
 
@@ -246,6 +190,8 @@ def register_vectors(connection: Connection, url: str) -> None:
     with translated(url):
         info = TypeInfo.fetch(connection, "vector")
     if info is None:
+        with translated(url):
+            require_suitable(server_facts(connection), url)
         raise DatabaseUnsuitable(
             f"pgvector is not installed in {redacted(url)}", hint="Run `ragctl db migrate`."
         )

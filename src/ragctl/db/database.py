@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragctl.db.chunks import Chunks
 from ragctl.db.connect import Connection, register_vectors, translated
 from ragctl.db.index_identity import Identity, Site
-from ragctl.db.migrate import pending
+from ragctl.db.migrate import pending, require_readable
 from ragctl.db.pages import Pages
 from ragctl.db.search import (
     Coverage,
@@ -138,6 +138,7 @@ class Database:
         """
         todo = pending(connection, url)
         if todo and todo[0].version == 1:
+            require_readable(connection, url)
             raise ContentError(
                 "nothing has been ingested yet", hint="Run `ragctl ingest PATH/TO/CONTENT` first."
             )

@@ -10,10 +10,11 @@ from typing import Any
 import psycopg
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.address import redacted
+from ragctl.db.connect import Connection, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
-from ragctl.errors import DatabaseUnsuitable
+from ragctl.errors import DatabaseReadOnly
 from ragctl.records.evaluations import Evaluation, PastEvaluation
 
 Outcome = Mapping[str, str | int | float | bool | None]
@@ -40,7 +41,7 @@ class Evaluations:
                         values = _values(run, outcomes)
                         self._connection.execute(statement("evaluations/insert"), values)
             except psycopg.errors.ReadOnlySqlTransaction as error:
-                raise DatabaseUnsuitable(
+                raise DatabaseReadOnly(
                     f"{redacted(self._url)} is read-only",
                     hint="Give --no-store, or ask a server that can be written to.",
                 ) from error

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.rows import class_row
 
-from ragctl.db.connect import Connection, redacted
+from ragctl.db.address import redacted
 from ragctl.db.statements import statement
 from ragctl.db.values import storable
-from ragctl.errors import DatabaseUnsuitable
+from ragctl.errors import DatabaseReadOnly, DatabaseUnsuitable
 from ragctl.records.feedback import Feedback
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 
 class FeedbackTable:
@@ -57,7 +61,7 @@ class FeedbackTable:
                 hint=f"Let its owner run: {grant} TO the role.",
             ) from error
         except psycopg.errors.ReadOnlySqlTransaction as error:
-            raise DatabaseUnsuitable(
+            raise DatabaseReadOnly(
                 f"{redacted(self._url)} is read-only",
                 hint="Ask a server that can be written to.",
             ) from error

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
-
-from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.address import redacted
+from ragctl.db.connect import Connection, translated
+from ragctl.db.failures import READ_ONLY_HINT
 from ragctl.db.statements import statement
-from ragctl.errors import DatabaseUnsuitable
+from ragctl.errors import DatabaseReadOnly, DatabaseUnsuitable
 
 
 @contextmanager
@@ -24,19 +24,16 @@ def limiting(connection: Connection, url: str, *, setting: str, grants: str) -> 
     does not let us write.
     """
     try:
-        with translated(url), _told_where_read_only(), connection.transaction():
+        with translated(url), connection.transaction():
             connection.execute(statement("generation_slots/limits"))
             yield
+    except DatabaseReadOnly as error:
+        raise DatabaseReadOnly(
+            f"{setting} is set, and {redacted(url)}, in which it is kept, is read-only",
+            hint=READ_ONLY_HINT,
+        ) from error
     except DatabaseUnsuitable as error:
         raise DatabaseUnsuitable(
             f"{setting} is set, and the role of {redacted(url)} may not write what it is kept by",
             hint=f"Let the owner of the tables run: {grants}",
         ) from error
-
-
-@contextmanager
-def _told_where_read_only() -> Iterator[None]:
-    try:
-        yield
-    except psycopg.errors.ReadOnlySqlTransaction as error:
-        raise DatabaseUnsuitable("the server is read-only") from error

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.rows import class_row
 
+from ragctl.db.address import redacted
 from ragctl.db.connect import (
     Connection,
-    one_line,
-    redacted,
+    require_creating,
     require_suitable,
     server_facts,
     translated,
 )
+from ragctl.db.failures import one_line
 from ragctl.db.statements import Migration, migrations, statement
 from ragctl.errors import DatabaseUnsuitable, SchemaMismatch
 
@@ -33,6 +34,7 @@ class _Tables:
     has_migrations: bool
     has_chunks: bool
     embedding_type: str | None
+    elsewhere: str | None
 
 
 def pending(
@@ -72,9 +74,11 @@ def migrate(
     server is too old, lacks pgvector, or the role lacks rights.
     """
     with translated(url):
-        require_suitable(server_facts(connection), url)
+        facts = server_facts(connection)
+    require_suitable(facts, url)
     applied: list[Migration] = []
     while todo := pending(connection, url, known=known):
+        require_creating(facts, url)
         with translated(url):
             applied.extend(_apply_next(connection, url, todo[0].version, known))
     with translated(url):
@@ -117,11 +121,23 @@ def set_foreign_table_aside(connection: Connection, url: str) -> None:
                 connection.execute(statement("schema/move_aside"))
 
 
-def rights(connection: Connection) -> tuple[bool, bool]:
-    """Return whether the role may read passages, and whether it may ingest."""
-    row = connection.execute(statement("schema/rights")).fetchone()
-    assert row is not None
-    return bool(row[0]), bool(row[1])
+def require_readable(connection: Connection, url: str) -> None:
+    """Raise :class:`~ragctl.errors.DatabaseUnsuitable` where tables are there and out of reach.
+
+    A role that may not use their schema, or does not search it, sees none; nor does a connection
+    whose search path another program emptied before a pooler handed it on.
+    """
+    with translated(url), connection.cursor(row_factory=class_row(_Tables)) as cursor:
+        tables = cursor.execute(statement("schema/tables")).fetchone()
+        path = connection.execute(statement("schema/search_path")).fetchone()
+    if tables is None or tables.has_migrations or tables.elsewhere is None:
+        return
+    raise DatabaseUnsuitable(
+        f"the tables of ragctl lie in schema {tables.elsewhere} of {redacted(url)}, which this "
+        f"connection does not search or may not use (search_path is {path[0] if path else ''})",
+        hint=f'Let its owner run: GRANT USAGE ON SCHEMA "{tables.elsewhere}" TO the role; or set '
+        "the role's search_path.",
+    )
 
 
 def _run(connection: Connection, migration: Migration, url: str) -> None:
@@ -129,10 +145,12 @@ def _run(connection: Connection, migration: Migration, url: str) -> None:
         connection.execute(statement("schema_migrations/create"))
         connection.execute(migration.sql)
     except psycopg.errors.InsufficientPrivilege as error:
+        needs_extension = "extension" in one_line(error)
         raise DatabaseUnsuitable(
             f"the role of {redacted(url)} may not apply {migration.name}: {one_line(error)}",
-            hint="As a superuser run: CREATE EXTENSION IF NOT EXISTS vector; "
-            "and grant the role CREATE on the schema.",
+            hint="Let a superuser run in this database: CREATE EXTENSION vector"
+            if needs_extension
+            else "Migrate as the role that owns the tables.",
         ) from error
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.rows import class_row, scalar_row
 
-from ragctl.db.connect import Connection, redacted
+from ragctl.db.address import redacted
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
 from ragctl.errors import DatabaseUnsuitable
@@ -23,6 +23,9 @@ from ragctl.records.signals import (
     SignalRow,
     UncoveredQuestion,
 )
+
+if TYPE_CHECKING:
+    from ragctl.db.connect import Connection
 
 _Record = TypeVar("_Record")
 

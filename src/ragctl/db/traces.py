@@ -10,10 +10,11 @@ from typing import Any
 import psycopg
 from psycopg.rows import class_row, scalar_row
 
-from ragctl.db.connect import Connection, redacted, translated
+from ragctl.db.address import redacted
+from ragctl.db.connect import Connection, translated
 from ragctl.db.statements import statement
 from ragctl.db.values import storable, to_json
-from ragctl.errors import DatabaseUnsuitable
+from ragctl.errors import DatabaseReadOnly
 from ragctl.records.answers import Citation, Problem, Timings
 from ragctl.records.traces import Span, Trace, TracedHit, TraceFilter
 
@@ -46,7 +47,7 @@ class Traces:
                     self._connection.execute(statement("traces/limits"))
                     self._connection.execute(statement("traces/insert"), values)
             except psycopg.errors.ReadOnlySqlTransaction as error:
-                raise DatabaseUnsuitable(
+                raise DatabaseReadOnly(
                     f"{redacted(self._url)} is read-only",
                     hint="Set traces.record to off, or ask a server that can be written to.",
                 ) from error

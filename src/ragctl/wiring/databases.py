@@ -19,6 +19,7 @@ from ragctl.db.embedded import (
     refit,
 )
 from ragctl.db.migrate import migrate, set_foreign_table_aside
+from ragctl.db.rights import require_ingesting
 from ragctl.db.server import EmbeddedServer
 from ragctl.errors import ContentError, DatabaseMissing
 from ragctl.wiring.places import data_directory
@@ -76,7 +77,9 @@ def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> D
     With ``replaces``, a table ``chunks`` that is not ragctl's is moved out of the way.
     """
     migrate_database(settings, replaces=replaces)
-    return _database_over(raw_connection(settings), settings)
+    connection = raw_connection(settings)
+    require_ingesting(connection, database_url(settings))
+    return _database_over(connection, settings)
 
 
 def migrate_database(settings: Settings, *, replaces: bool = False) -> tuple[Migration, ...]:
