@@ -78,7 +78,11 @@ def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> D
     """
     migrate_database(settings, replaces=replaces)
     connection = raw_connection(settings)
-    require_ingesting(connection, database_url(settings))
+    try:
+        require_ingesting(connection, database_url(settings))
+    except BaseException:
+        connection.close()
+        raise
     return _database_over(connection, settings)
 
 
