@@ -87,7 +87,7 @@ def test_an_ingest_cut_at_a_statement_says_so_tears_nothing_and_the_next_complet
     arguments: list[str], first: int, after: bool, cutting: Cutting
 ) -> None:
     cuts = 0
-    for version, number in enumerate(numbers(first, step=8), start=1):
+    for version, number in enumerate(numbers(first, step=14), start=1):
         cutting.write(version)
         cutting.proxy.arm(number, after=after)
         done = cutting.field.ingest(cutting.url, *arguments)
@@ -109,12 +109,12 @@ def test_an_ingest_cut_at_a_statement_says_so_tears_nothing_and_the_next_complet
         assert again.code == 0, again.err
         assert set(cutting.versions().values()) == {f"version{version}"}
         assert len(cutting.versions()) == 2 + version % 2
-    assert cuts > 5
+    assert cuts > 3
 
 
 def test_an_ask_cut_at_a_statement_says_so_or_shows_the_answer(cutting: Cutting) -> None:
     answered, failed = 0, 0
-    for number in numbers(2, step=5):
+    for number in numbers(2, step=7):
         cutting.proxy.arm(number, after=number % 2 == 0)
         done = cutting.field.ask(cutting.url, "--refresh")
         if not cutting.proxy.is_cut():
@@ -127,8 +127,8 @@ def test_an_ask_cut_at_a_statement_says_so_or_shows_the_answer(cutting: Cutting)
             assert "was lost" in done.err
             assert ".." not in done.err
             failed += 1
-    assert failed > 3
-    assert answered > 3
+    assert failed > 2
+    assert answered > 2
     cutting.proxy.arm(None)
     assert cutting.field.ask(cutting.url, "--refresh").err == ""
 
@@ -137,7 +137,7 @@ def test_migrations_cut_at_a_statement_are_ended_by_the_next_run(plain: Field) -
     server = plain.server
     cuts = 0
     with cutting_proxy(server.port) as proxy:
-        for number in numbers(3, step=40):
+        for number in numbers(3, step=60):
             with server.database(owner="itself") as database:
                 server.do(database, "CREATE EXTENSION vector")
                 url = server.url(database, database, port=proxy.port)
@@ -150,4 +150,4 @@ def test_migrations_cut_at_a_statement_are_ended_by_the_next_run(plain: Field) -
                 proxy.arm(None)
                 assert plain.ragctl(url, "db", "migrate").code == 0
                 assert plain.ragctl(url, "db", "status", "--json").document["pending"] == []
-    assert cuts > 2
+    assert cuts > 1
