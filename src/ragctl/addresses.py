@@ -73,6 +73,8 @@ def _host_and_port(place: str, default_port: int) -> tuple[str, int]:
 
 def _ipv6(text: str) -> str:
     address = ipaddress.IPv6Address(text)
+    if address.scope_id and not _HOST_NAME.fullmatch(address.scope_id):
+        raise ValueError(text)  # Python takes anything for the name of an interface
     return "[::1]" if address == ipaddress.IPv6Address("::") else f"[{text}]"
 
 

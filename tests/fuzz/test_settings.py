@@ -108,7 +108,7 @@ HOSTS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@fuzzed(HOSTS, runs=150, found=[("[@",)])
+@fuzzed(HOSTS, runs=150, found=[("[@",), ("fe80::1%eth0]",)])
 def test_any_host_is_an_address_of_the_web_or_refused(value: str) -> None:
     try:
         address = normalise_host(value)
