@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self
 
-End = Literal["normal", "reset", "hang"]
+End = Literal["normal", "reset", "hang", "cut", "slow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What to answer: ``document`` as JSON, or ``raw`` bytes, or ``packets`` one chunk each."""
+    """What to answer: ``document`` as JSON, or ``raw`` bytes, or ``packets`` one chunk each.
+
+    A reply that ends ``cut`` lacks its end; a ``slow`` one goes on with a head, or after packets
+    with what follows the last chunk, that comes byte by byte for ever.
+    """
 
     status: int = 200
     document: object = None
@@ -157,6 +161,12 @@ class OllamaServer:
                 break
         self.left.set()
 
+    def drip(self, connection: socket.socket) -> None:
+        """Send a header byte by byte until the client leaves or the server stops."""
+        connection.sendall(b"X-Slow: ")
+        while not self._stopping.wait(0.02):
+            connection.sendall(b"a")
+
 
 _MODELS: Sequence[str] = ("nomic-embed-text", "llama3")
 
@@ -205,6 +215,9 @@ class _Connection(BaseHTTPRequestHandler):
         if reply.end == "hang" and reply.packets is None:
             self._hang()
             return
+        if reply.end == "slow" and reply.packets is None:
+            self._drip(b"HTTP/1.1 200 OK\r\n")
+            return
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
@@ -230,6 +243,10 @@ class _Connection(BaseHTTPRequestHandler):
             self._reset()
         elif reply.end == "hang":
             self._hang()
+        elif reply.end == "slow":
+            self._drip(b"0\r\n")
+        elif reply.end == "cut":
+            self.close_connection = True
         elif reply.chunked:
             self.wfile.write(b"0\r\n\r\n")
 
@@ -238,6 +255,11 @@ class _Connection(BaseHTTPRequestHandler):
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         socket.close(self.connection.detach())
+
+    def _drip(self, begun: bytes) -> None:
+        self.close_connection = True
+        self.wfile.write(begun)
+        self.server.script.drip(self.connection)
 
     def _hang(self) -> None:
         self.close_connection = True

@@ -157,7 +157,7 @@ class RateLimited(RagctlError):
 
 
 class ModelError(RagctlError):
-    """A model cannot be used.
+    """A model cannot be used; where nothing better is known, ``usual_hint`` is what to do.
 
     ``outcome`` says what happened in two or three words (``http 503``, ``timeout (connect)``);
     ``may_clear`` that the same request may pass a moment later, ``retry_after_seconds`` when, as
@@ -167,6 +167,7 @@ class ModelError(RagctlError):
     exit_code = EXIT_MODEL
     code = "model"
     usual_outcome: ClassVar[str] = "failed"
+    usual_hint: ClassVar[str] = "Try again; `ragctl doctor` looks at the models."
 
     def __init__(
         self,
@@ -177,7 +178,7 @@ class ModelError(RagctlError):
         may_clear: bool = False,
         retry_after_seconds: float | None = None,
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint or self.usual_hint)
         self.outcome = outcome or self.usual_outcome
         self.may_clear = may_clear
         self.retry_after_seconds = retry_after_seconds
@@ -203,6 +204,7 @@ class ModelReplyError(ModelError):
 
     code = "model_reply"
     usual_outcome = "bad reply"
+    usual_hint = "Try again; if it stays so, the log of the model server may tell why."
 
 
 class EmbeddingRefused(ModelError):
@@ -213,6 +215,7 @@ class EmbeddingRefused(ModelError):
     """
 
     code = "embedding_refused"
+    usual_hint = "Change the text, or take another embedding model."
 
     def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

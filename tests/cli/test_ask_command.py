@@ -182,6 +182,16 @@ def test_a_model_and_no_model_exclude_each_other(ingested: Program) -> None:
     assert "exclude each other" in done.err
 
 
+def test_a_password_in_the_address_of_the_model_server_is_never_shown(
+    ingested: Program, ollama: OllamaServer
+) -> None:
+    ingested.set(OLLAMA_HOST=ollama.url.replace("://", "://me:secret@"))
+    for asked in (("--model", "absent"), ("--json", "--model", "absent")):
+        done = ingested("ask", "How?", *asked)
+        assert done.code == 5
+        assert "secret" not in done.out + done.err
+
+
 def test_a_model_asked_for_by_name_must_be_there(ingested: Program, ollama: OllamaServer) -> None:
     done = ingested("ask", "How?", "--model", "phi9")
     assert done.code == 5

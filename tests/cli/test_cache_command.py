@@ -104,7 +104,9 @@ def test_a_cached_answer_leaves_a_trace_of_its_own(ingested: Program) -> None:
     shown = ingested("trace", "last")
     assert "from the cache" in shown.out
     assert QUESTION in shown.out
-    assert ingested("trace", "last", "--json").document["mode"] == "hybrid"
+    document = ingested("trace", "last", "--json").document
+    assert document["mode"] == "hybrid"
+    assert [span["name"] for span in document["spans"]] == ["ask", "cache"]
 
 
 def test_an_edited_page_drops_exactly_the_answers_that_used_it(

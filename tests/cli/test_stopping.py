@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ragctl.cli.main import LazyGroup
 from ragctl.db.connect import connect
 from ragctl.models.local import local_available
 from tests.ollama_server import OllamaServer, Reply, Request, chat_lines, embeddings
@@ -160,6 +161,19 @@ def test_ctrl_c_while_the_server_is_frozen_ends_with_one_line(
         finally:
             os.kill(backend, signal.SIGCONT)
     assert ragctl("ingest", str(site)).code == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_command_is_found_is_told_and_has_its_own_code(
+    number: signal.Signals, code: int, ragctl: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def struck(*_arguments: object) -> list[str]:
+        os.kill(os.getpid(), number)
+        return []
+
+    monkeypatch.setattr(LazyGroup, "parse_args", struck)
+    done = ragctl("sources")
+    assert (done.code, done.err) == (code, "Stopped.\n")
 
 
 @pytest.mark.model

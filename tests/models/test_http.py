@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -26,6 +28,17 @@ def no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def server_at(url: str, *, connect_seconds: float = 1.0) -> HttpServer:
     return HttpServer(url, connect_seconds=connect_seconds, server="Ollama", hint="ollama serve")
+
+
+@contextmanager
+def no_thread_is_left() -> Iterator[None]:
+    """Require that threads of the block end soon, those of the model server included."""
+    before = threading.active_count()
+    yield
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
 
 
 @pytest.mark.parametrize(
@@ -215,6 +228,33 @@ def test_a_server_that_drips_is_left_when_its_time_is_up(chunked: bool) -> None:
         assert ollama.left.wait(1)
 
 
+@pytest.mark.parametrize("packets", [None, [b'{"version": ']])
+def test_a_head_or_an_end_that_comes_byte_by_byte_is_left_when_its_time_is_up(
+    packets: list[bytes] | None,
+) -> None:
+    with OllamaServer() as ollama, no_thread_is_left():
+        ollama.on("/api/version", Reply(packets=packets, end="slow"))
+        with pytest.raises(TimedOut):
+            server_at(ollama.url).request("GET", "/api/version", timeout_seconds=0.2)
+
+
+def test_a_stream_whose_head_comes_byte_by_byte_is_left_and_leaves_no_thread() -> None:
+    with OllamaServer() as ollama, no_thread_is_left():
+        ollama.on("/x", Reply(end="slow"))
+        slow = server_at(ollama.url).stream("/x", body={}, first_byte_seconds=0.1)
+        with pytest.raises(TimedOut), slow:
+            pytest.fail("it never began")
+
+
+def test_a_stream_whose_end_comes_byte_by_byte_is_left_and_leaves_no_thread() -> None:
+    with OllamaServer() as ollama, no_thread_is_left():
+        ollama.on("/x", Reply(packets=[b"a"], end="slow"))
+        with server_at(ollama.url).stream("/x", body={}, first_byte_seconds=1) as stream:
+            assert stream.read(timeout_seconds=1) == b"a"
+            with pytest.raises(TimedOut):
+                stream.read(timeout_seconds=0.2)
+
+
 def test_a_body_shorter_than_announced_is_a_lost_connection() -> None:
     with OllamaServer() as ollama:
         short = Reply(packets=[b"{}"], chunked=False, headers={"Content-Length": "10"})
@@ -228,8 +268,9 @@ def test_a_reply_that_is_no_json_object_is_refused(body: bytes) -> None:
     with OllamaServer() as ollama:
         ollama.on("/api/version", Reply(raw=body))
         reply = server_at(ollama.url).request("GET", "/api/version", timeout_seconds=2)
-    with pytest.raises(ModelReplyError):
+    with pytest.raises(ModelReplyError) as caught:
         reply.json_object()
+    assert caught.value.hint
 
 
 def test_a_redirect_is_reported_and_not_followed() -> None:

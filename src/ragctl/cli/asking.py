@@ -173,10 +173,11 @@ class _Asking:
 
     def kept(self) -> Answer | None:
         """Give the answer that was kept, where the question was answered before."""
-        question = self._request.question
-        kept = self._caching.answers.known(
-            question, vector=lambda: vector_of(question, self._search)
-        )
+        question, tracing = self._request.question, self.recorder.tracing
+        with tracing.span("ask"), tracing.span("cache"):
+            kept = self._caching.answers.known(
+                question, vector=lambda: vector_of(question, self._search)
+            )
         if kept is None:
             return None
         self._remark_changes()

@@ -332,10 +332,10 @@ def _flushed(code: int) -> int:
 
 
 def _run(arguments: list[str], stopping: Stopping) -> int:
-    command: Any = typer.main.get_command(app)
     wants_json = "--json" in arguments
     debug = "--debug" in arguments or bool(os.environ.get("RAGCTL_DEBUG"))
     try:
+        command: Any = typer.main.get_command(app)
         result = command.main(args=arguments, prog_name="ragctl", standalone_mode=False)
     except SystemExit:
         raise
@@ -345,6 +345,8 @@ def _run(arguments: list[str], stopping: Stopping) -> int:
         if debug and isinstance(error, Exception) and not isinstance(error, _ORDINARY):
             raise
         return _told(error, wants_json=wants_json)
+    if stopping.has_begun:  # while the command was looked up: typer made 130 of either signal
+        return stopping.end(KeyboardInterrupt())
     return result if isinstance(result, int) else 0
 
 

@@ -14,26 +14,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from functools import partial
+from queue import Empty
 from typing import Final
 from urllib.parse import urlsplit
 
 import requests
 from requests.utils import get_environ_proxies, select_proxy
-from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
+from urllib3.exceptions import NewConnectionError, ProtocolError
 
 from ragctl.addresses import is_loopback, without_password
 from ragctl.errors import ModelError, ModelReplyError, ModelUnreachable
+from ragctl.models.byte_stream import GRACE_SECONDS, ByteStream, retry_after
+from ragctl.models.opening import LeavableAdapter, opened
 
-GRACE_SECONDS: Final = 0.1  # the socket's own limits come first: they know what was late
-READ_BYTES: Final = 65_536
 LARGEST_REPLY_BYTES: Final = 256 * 1024 * 1024
 
 
@@ -62,6 +62,8 @@ def open_session(url: str) -> requests.Session:
     session = requests.Session()
     session.trust_env = not is_loopback(url)
     session.headers["Accept-Encoding"] = "identity"
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, LeavableAdapter())
     return session
 
 
@@ -135,51 +137,6 @@ def json_object(
     return document
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a reply asks to wait, ``None`` where it gives none or a date."""
-    told = headers.get("Retry-After", "").strip()
-    return float(told) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", told) else None
-
-
-class ByteStream:
-    """The body of a reply, read as it comes."""
-
-    def __init__(self, response: requests.Response, failed: Callable[..., ModelError]) -> None:
-        self.status = response.status_code
-        self.retry_after_seconds = retry_after(response.headers)
-        self._failed = failed
-        self._socket = _socket_of(response)
-        read1 = getattr(response.raw, "read1", None)
-        # Any other read of urllib3 may wait until it is full; without read1, byte by byte.
-        self._parts: Iterator[bytes] = (
-            iter(lambda: read1(READ_BYTES), b"") if read1 else response.iter_content(1)
-        )
-
-    def read(self, *, timeout_seconds: float) -> bytes:
-        """Return the next bytes, ``b""`` at the end.
-
-        Raises :class:`TimedOut` when none come in time, :class:`ConnectionLost` on a reset.
-        """
-        if self._socket is not None:
-            self._socket.settimeout(max(timeout_seconds, 0.001))
-        try:
-            return next(self._parts, b"")
-        except (requests.RequestException, HTTPError, OSError) as error:
-            raise self._failed(error, timeout_seconds) from error
-
-
-def _socket_of(response: requests.Response) -> socket.socket | None:
-    """Return the socket under a reply, to set its timeout; None where it cannot be found.
-
-    Neither requests nor urllib3 offers this, and a connection that closes after the reply no
-    longer knows its socket, so this goes down the reader of ``http.client``.
-    """
-    place: object = response.raw
-    for name in ("_fp", "fp", "raw", "_sock"):
-        place = getattr(place, name, None)
-    return place if isinstance(place, socket.socket) else None
-
-
 class HttpServer:
     """A model server at an address: one session a thread, limits, and errors translated.
 
@@ -214,10 +171,15 @@ class HttpServer:
         Raises ModelUnreachable where no whole reply came within ``timeout_seconds``.
         """
         start = self._clock()
-        with self._opened(
-            method, path, body, timeout_seconds, self._session(), limit=timeout_seconds
-        ) as response:
-            stream, parts, size = ByteStream(response, self._failure), list[bytes](), 0
+        parts, size = list[bytes](), 0
+        with (
+            self._opened(
+                partial(self._open, method, path, body, timeout_seconds, self._session()),
+                within_seconds=timeout_seconds,
+                late="timeout (total)",
+            ) as response,
+            ByteStream(response, self._failure) as stream,
+        ):
             while True:
                 left = timeout_seconds - (self._clock() - start)
                 if left <= 0:
@@ -245,15 +207,17 @@ class HttpServer:
         The connection is closed on leaving, so that the server stops working for a reader who
         has left. It is a fresh one: an idle one may have been dropped.
         """
+        late = "timeout (first token)"
         with (
             self._new_session() as session,
             self._opened(
-                *("POST", path, body, first_byte_seconds, session),
-                limit=min(self._connect_seconds, first_byte_seconds) + first_byte_seconds,
-                late="timeout (first token)",
+                partial(self._open, "POST", path, body, first_byte_seconds, session, late=late),
+                within_seconds=min(self._connect_seconds, first_byte_seconds) + first_byte_seconds,
+                late=late,
             ) as response,
+            ByteStream(response, self._failure) as body_stream,
         ):
-            yield ByteStream(response, self._failure)
+            yield body_stream
 
     def without_key(self, data: bytes) -> bytes:
         """Return what a server sent without the key, should it repeat it."""
@@ -298,48 +262,19 @@ class HttpServer:
         return session
 
     def _opened(
-        self,
-        method: str,
-        path: str,
-        body: object,
-        seconds: float,
-        session: requests.Session,
-        *,
-        limit: float,
-        late: str = "timeout (total)",
+        self, open_reply: Callable[[], requests.Response], *, within_seconds: float, late: str
     ) -> requests.Response:
-        """Open a reply within ``limit`` seconds, whatever takes it.
-
-        The socket's own limits bound neither the look-up of a name nor a name with many dead
-        addresses nor a head that comes byte by byte or never ends: so a thread waits for the reply,
-        and is left behind, with its session, where it waits for too long.
-        """
-        begun = SimpleQueue[requests.Response | ModelError]()
-        is_left = threading.Event()
-
-        def open_it() -> None:
-            try:
-                response = self._open(method, path, body, seconds, session, late=late)
-            except ModelError as error:
-                begun.put(error)
-                return
-            begun.put(response)
-            if is_left.is_set():
-                response.close()
-
-        threading.Thread(target=open_it, daemon=True).start()
+        """Open a reply within its time, whatever takes it."""
         try:
-            found = begun.get(timeout=limit + GRACE_SECONDS)
+            return opened(open_reply, seconds=within_seconds + GRACE_SECONDS)
+        except ModelError:
+            raise
         except BaseException as error:
-            is_left.set()
-            self._local.session = None
+            self._local.session = None  # the thread that is left behind has it
             if isinstance(error, Empty):
-                what = f"sent no reply within {limit:.3g} s"
+                what = f"sent no reply within {within_seconds:.3g} s"
                 raise self.timed_out(what, outcome=late) from error
             raise
-        if isinstance(found, ModelError):
-            raise found
-        return found
 
     def _open(
         self,

@@ -24,7 +24,6 @@ from ragctl.models.answer_stream import (
     lines_of,
 )
 from ragctl.models.http import (
-    ByteStream,
     ConnectionLost,
     HttpServer,
     Reply,
@@ -39,6 +38,7 @@ from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
 if TYPE_CHECKING:
+    from ragctl.models.byte_stream import ByteStream
     from ragctl.records.answers import Draft, Prompt
 
 _TOO_LONG: Final = re.compile(

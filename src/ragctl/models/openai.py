@@ -25,13 +25,14 @@ from ragctl.models.answer_stream import (
     count_or_none,
     lines_of,
 )
-from ragctl.models.http import ByteStream, HttpServer, Reply, json_object, one_line
+from ragctl.models.http import HttpServer, Reply, json_object, one_line
 from ragctl.models.pacing import Limits, Pace
 from ragctl.models.retrying import TWICE_MORE, Retrying
 from ragctl.models.vectors import fault_of
 from ragctl.records.vectors import DIMENSIONS, EmbeddingIdentity, Purpose, Vector
 
 if TYPE_CHECKING:
+    from ragctl.models.byte_stream import ByteStream
     from ragctl.records.answers import Draft, Finish, Prompt
 
 _CHAT: Final = "/chat/completions"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragctl.models.answer_stream import LONGEST_LINE_BYTES
-from ragctl.models.http import ByteStream, HttpServer, Reply, TimedOut
+from ragctl.models.http import HttpServer, Reply, TimedOut
+
+if TYPE_CHECKING:
+    from ragctl.models.byte_stream import ByteStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,7 +257,7 @@ def _missing_from_ollama(settings: Settings, model: str) -> ModelError | None:
     except ModelError as error:
         return error
     return ModelMissing(
-        f"Ollama at {settings.ollama.url} does not have the model {model}",
+        f"Ollama at {ollama_address(settings)} does not have the model {model}",
         hint=f"ollama pull {model}",
     )
 
