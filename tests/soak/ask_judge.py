@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -162,8 +163,8 @@ def _of_the_end(plan: Plan, ended: Ended, known: Known) -> Iterator[str]:
     allowed = {0, 7}
     if plan.strike in STOPPED:
         allowed.add(STOPPED[str(plan.strike)])
-        if plan.strike == "SIGTERM" and plan.moment == "start":
-            allowed.add(-15)  # before the program's first line, or after its last
+        if plan.moment == "start":  # before the program's first line, or after its last
+            allowed.add(-signal.Signals[str(plan.strike)])
     if plan.strike == "database" or known.troubled(ended):
         allowed.add(4)
     if "embed" in plan.faults or "tags" in plan.faults or plan.group == "named":
@@ -261,7 +262,7 @@ def _told_otherwise(
     row: Mapping[str, Any], ended: Ended, document: Mapping[str, Any] | None
 ) -> Iterator[str]:
     failed = row["error_code"] is not None
-    if failed != (ended.code not in (0, 7)) and ended.code != -9:
+    if failed != (ended.code not in (0, 7)) and ended.code >= 0:
         yield f"ended {ended.code}, and the trace says {row['error_code']}"
     if not failed and (row["steps"] == 0 or row["answer"] is None):
         yield f"the trace {row['id']} is not whole: {row['steps']} steps"

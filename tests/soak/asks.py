@@ -204,7 +204,7 @@ class Soak:
             *(cluster, cluster / "pg_dynshmem", cluster / "base"),
         )
         url = self._rig.server.url("postgres")
-        return held(url, (*set(postmasters) - {status.pid}, status.pid), folders)
+        return held(url, (*set(postmasters) - {status.pid}, status.pid), cluster, folders)
 
     def come_to_rest(self, number: int = 10**6) -> list[str]:
         """Ask what every route answers, until breakers are closed; return what does not rest."""
@@ -271,6 +271,7 @@ _OUTCOMES: Final = {
     7: "7 incomplete or extractive",
     130: "130 interrupted",
     143: "143 terminated",
+    -2: "130 interrupted",
     -15: "143 terminated",
     -9: "killed",
 }

@@ -36,7 +36,7 @@ class Held:
         return {name: pair for name, pair in counts.items() if pair[1] > pair[0]}
 
 
-def held(url: str, postmasters: Sequence[int], folders: Sequence[Path]) -> Held:
+def held(url: str, postmasters: Sequence[int], cluster: Path, folders: Sequence[Path]) -> Held:
     """Look at a server from a connection of our own, which is not counted.
 
     ``postmasters`` are the processes that served, the last one serves now.
@@ -56,7 +56,7 @@ def held(url: str, postmasters: Sequence[int], folders: Sequence[Path]) -> Held:
         descriptors=sum(process.num_fds() for process in own),
         memory_kilobytes=sum(private_kilobytes(process.pid) for process in own),
         files=sum(1 for folder in folders for _ in folder.iterdir()),
-        shared_segments=sum(pid in postmasters for pid in _makers_of_segments()),
+        shared_segments=sum(1 for _ in _segments(postmasters, cluster)),
     )
 
 
@@ -79,9 +79,13 @@ def private_kilobytes(pid: int) -> int:
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_"))
 
 
-def _makers_of_segments() -> Iterator[int]:
+def _segments(postmasters: Sequence[int], cluster: Path) -> Iterator[int]:
+    """Yield the segments that servers of a cluster made: a pid alone may be another's by now."""
+    first = cluster.stat().st_ino  # PostgreSQL tries the keys from there on
     for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        yield int(line.split()[4])
+        key, segment, maker = (int(line.split()[column]) for column in (0, 1, 4))
+        if maker in postmasters and 0 <= key - first < 16:
+            yield segment
 
 
 def children_left() -> list[str]:
