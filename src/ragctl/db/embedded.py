@@ -116,7 +116,9 @@ def connect_embedded(server: EmbeddedServer, database: str, *, creates: bool = F
         return connect(url)
     except DatabaseUnreachable:
         if not creates and not server.status().initialised:
-            raise DatabaseMissing("the embedded server was never started") from None
+            raise DatabaseMissing(
+                "the embedded server was never started", hint="Begin with `ragctl ingest PATH`."
+            ) from None
         server.ensure_running()
         return connect(url)
 

@@ -312,7 +312,7 @@ class LocalEmbedder:
     def _vector(self, model: Any, text: str) -> Vector:
         with self._places:
             if self._closing:
-                raise ModelError("the program is ending")
+                raise ModelError("the program is ending", hint="Start it again.")
             (row,) = model.embed([text], batch_size=1)
         numbers: list[float] = row.tolist()
         length = math.sqrt(math.fsum(x * x for x in numbers))
