@@ -20,7 +20,7 @@ _NOISE = re.compile(r"--|SET |SELECT pg_catalog|\\(un)?restrict")
 
 
 def unqualified(lines: list[str]) -> list[str]:
-    """Return lines without the tables before columns, which later versions of 16 write more often."""
+    """Return lines without the tables before columns, as later releases of 16 write them."""
     return [re.sub(r"\b(?!public\.)[a-z_]+\.(?=[a-z_])", "", line) for line in lines]
 
 
