@@ -85,6 +85,7 @@ class SettingsError(UsageError):
 class ArtifactError(UsageError):
     """A file of artifacts that is absent, damaged or not of the same run as those beside it."""
 
+    code = "artifact"
     usual_hint = "Make it anew: `ragctl stage --help` names the stage that writes it (--force)."
 
 
