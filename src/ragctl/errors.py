@@ -5,6 +5,7 @@
     RagctlError
     ├── UsageError                 2   an option, argument or question that cannot be used
     │   ├── SettingsError              a setting: unknown, malformed, out of range
+    │   ├── ArtifactError              a file of artifacts: absent, damaged, of another run
     │   └── ContentRootMismatch        the database holds another content root
     ├── ContentError               3   nothing to read, or nothing ingested yet
     ├── DatabaseError              4
@@ -54,16 +55,18 @@ class RagctlError(Exception):
     """The root of all errors that a user is told about.
 
     ``message`` says what is wrong and with which file, setting or address; ``hint`` what to do
-    next. Subclasses fix the exit code and ``code``, the name used in JSON.
+    next, else the ``usual_hint`` of the class is told. Subclasses fix the exit code and ``code``,
+    the name used in JSON.
     """
 
     exit_code: ClassVar[int] = EXIT_BUG
     code: ClassVar[str] = "error"
+    usual_hint: ClassVar[str] = ""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.usual_hint
 
 
 class UsageError(RagctlError):
@@ -77,6 +80,13 @@ class SettingsError(UsageError):
     """A setting that is unknown, malformed or out of its range."""
 
     code = "settings"
+
+
+class ArtifactError(UsageError):
+    """A file of artifacts that is absent, damaged or not of the same run as those beside it."""
+
+    code = "artifact"
+    usual_hint = "Make it anew: `ragctl stage --help` names the stage that writes it (--force)."
 
 
 class ContentRootMismatch(UsageError):
@@ -203,8 +213,8 @@ class ModelReplyError(ModelError):
     """A reply that breaks the protocol: too few vectors, wrong size, not JSON, an error line."""
 
     code = "model_reply"
+    usual_hint = "Ask again; `ragctl gateway test` tells whether the model answers as it should."
     usual_outcome = "bad reply"
-    usual_hint = "Try again; if it stays so, the log of the model server may tell why."
 
 
 class EmbeddingRefused(ModelError):
@@ -215,7 +225,7 @@ class EmbeddingRefused(ModelError):
     """
 
     code = "embedding_refused"
-    usual_hint = "Change the text, or take another embedding model."
+    usual_hint = "Change the text; `ragctl doctor` names the embedding model."
 
     def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

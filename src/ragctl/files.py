@@ -91,7 +91,9 @@ def read(source: SourceFile) -> bytes:
         return source.absolute.read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ContentError(f"cannot read {source.path}: {reason}") from error
+        raise ContentError(
+            f"cannot read {source.path}: {reason}", hint="check its rights"
+        ) from error
 
 
 def _checked_root(root: Path) -> Path:
@@ -111,14 +113,18 @@ def _checked_below(root: Path, below: Path) -> str:
     try:
         resolved = (below if below.is_absolute() else root / below).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        raise ContentError(f"no such folder: {_clean(str(below))}") from error
+        raise ContentError(
+            f"no such folder: {_clean(str(below))}", hint="check its name below the content root"
+        ) from error
     if not resolved.is_relative_to(root):
         raise ContentError(
             f"{_clean(str(below))} is not inside {_clean(str(root))}",
             hint="name a folder below the content root",
         )
     if not resolved.is_dir():
-        raise ContentError(f"not a folder: {_clean(str(below))}")
+        raise ContentError(
+            f"not a folder: {_clean(str(below))}", hint="name a folder below the content root"
+        )
     relative = resolved.relative_to(root).as_posix()
     return "" if relative == "." else _clean(relative) + "/"
 
@@ -227,7 +233,9 @@ class _Walk:
         except OSError as error:
             if folder == self.root:
                 reason = error.strerror or type(error).__name__
-                raise ContentError(f"cannot read {_clean(str(folder))}: {reason}") from error
+                raise ContentError(
+                    f"cannot read {_clean(str(folder))}: {reason}", hint="check its rights"
+                ) from error
             self._leave_out(path, f"folder cannot be read: {error.strerror}")
             return []
 

@@ -200,7 +200,10 @@ def _text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise ContentError(f"cannot read {file}: {error.strerror}") from error
+        raise ContentError(
+            f"cannot read {file}: {error.strerror}",
+            hint="Build the site anew, or check the rights.",
+        ) from error
 
 
 def _name_of(file: str) -> str:

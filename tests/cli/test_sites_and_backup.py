@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragctl.db.connect import connect
 from ragctl.db.embedded import drop_database
 from ragctl.db.server import EmbeddedServer
 from tests.program import Program
@@ -99,6 +100,26 @@ def test_a_file_that_is_no_dump_changes_nothing(
         assert done.code == code, done.err
         assert "Traceback" not in done.err
         assert len(embedded("sources", "--site", "red", "--json").document["pages"]) == 4
+
+
+def test_a_site_of_an_older_ragctl_is_listed_so_and_can_be_kept_before_it_is_migrated(
+    embedded: Program, server: EmbeddedServer, site: Path, tmp_path: Path
+) -> None:
+    embedded("ingest", str(site), "--site", "red")
+    with connect(server.url("ragctl_red")) as connection:  # as it was before the last migration
+        connection.execute("DROP TABLE question_rates, generation_slots, generation_queue CASCADE")
+        connection.execute("ALTER TABLE traces DROP COLUMN queue_ms CASCADE")
+        connection.execute("DELETE FROM schema_migrations WHERE version >= 14")
+    file = tmp_path / "red.dump"
+    assert embedded("db", "dump", str(file), "--site", "red").code == 0
+    listed = embedded("sites")
+    assert "made by an older ragctl" in listed.out
+    assert "ragctl db migrate --site red" in listed.err
+    assert embedded("ask", "How?", "--site", "red").code == 4
+    restored = embedded("db", "restore", str(file), "--site", "blue")
+    assert (restored.code, "`ragctl db migrate`" in restored.err) == (0, True)
+    assert embedded("db", "migrate", "--site", "blue").code == 0
+    assert embedded("ask", "How?", "--site", "blue").code == 0
 
 
 def test_nothing_is_dumped_where_there_is_nothing(embedded: Program, tmp_path: Path) -> None:

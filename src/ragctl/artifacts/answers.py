@@ -17,7 +17,7 @@ from ragctl.artifacts.storage import (
     write_bytes,
     write_document,
 )
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 from ragctl.records.answers import Draft
 
 PROMPT_FILE = "prompt.txt"
@@ -58,5 +58,5 @@ def read_answer(folder: Path) -> dict[str, Any]:
     path = folder / ANSWER_FILE
     document = read_document(path, made_by="ragctl stage check --from DIR")
     if document.get("schema") != ANSWER_SCHEMA:
-        raise UsageError(f"{path} is no {ANSWER_SCHEMA} document")
+        raise ArtifactError(f"{path} is no {ANSWER_SCHEMA} document")
     return document

@@ -26,7 +26,7 @@ from ragctl.artifacts.vectors import (
     read_text_array,
     to_bytes,
 )
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 from ragctl.records.vectors import Vector
 
 INDEX_FILE = "index.npz"
@@ -72,7 +72,7 @@ def unit(vector: Vector, *, name: str) -> Vector:
     """Return a vector at length 1."""
     length = math.sqrt(sum(map(mul, vector, vector)))
     if not length or not math.isfinite(length):
-        raise UsageError(f"{name} has no direction: its length is {length}")
+        raise ArtifactError(f"{name} has no direction: its length is {length}")
     return array("f", [number / length for number in vector])
 
 
@@ -105,9 +105,9 @@ def read_index(folder: Path, *, dimensions: int | None = None) -> Iterator[tuple
         with zipfile.ZipFile(path) as archive:
             yield from _rows(archive, path, dimensions)
     except FileNotFoundError as error:
-        raise UsageError(f"there is no {path}", hint=f"Make it with `{MADE_BY}`.") from error
+        raise ArtifactError(f"there is no {path}", hint=f"Make it with `{MADE_BY}`.") from error
     except (zipfile.BadZipFile, KeyError, EOFError) as error:
-        raise UsageError(
+        raise ArtifactError(
             f"{path} is no index: {error}",
             hint=f"Make it anew: `{MADE_BY.replace('DIR', str(folder))} --force`.",
         ) from error
@@ -120,7 +120,7 @@ def _rows(
     with archive.open(_UNIT) as rows, archive.open(_IDS) as ids:
         shape = read_shape(cast("BinaryIO", rows), f"{path} ({_UNIT})", size=size)
         if dimensions is not None and shape.dimensions != dimensions:
-            raise UsageError(
+            raise ArtifactError(
                 f"{path} has rows of {shape.dimensions} numbers, the question's vector "
                 f"has {dimensions}"
             )

@@ -15,7 +15,7 @@ from typing import Any
 
 from ragctl.artifacts import answers, index, pages, passages, retrieved, vectors
 from ragctl.artifacts.storage import read_document, record_of, sha256_of, write_document
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 
 MANIFEST_FILE = "manifest.json"
 SCHEMA = "ragctl.manifest/1"
@@ -98,7 +98,7 @@ class Folder:
         elif claims:
             self._claim()
         else:
-            raise UsageError(
+            raise ArtifactError(
                 f"{path} holds no {MANIFEST_FILE}: it is no folder of artifacts",
                 hint="Make one: `ragctl ingest PATH --artifacts DIR`, or "
                 "`ragctl stage parse --from DIR --root PATH`.",
@@ -108,10 +108,10 @@ class Folder:
         path = self.path / MANIFEST_FILE
         document = read_document(path, made_by="")
         if document.get("schema") != SCHEMA:
-            raise UsageError(f"{path} is no {SCHEMA} document")
+            raise ArtifactError(f"{path} is no {SCHEMA} document")
         files, stages = document.get("files"), document.get("stages")
         if not isinstance(files, dict) or not isinstance(stages, dict):
-            raise UsageError(f"{path}: files and stages are missing")
+            raise ArtifactError(f"{path}: files and stages are missing")
         self._files = files
         self.stages = {
             name: record_of(StageRecord, values, f"{path}: {name}")
@@ -123,9 +123,9 @@ class Folder:
         try:
             strangers = [entry.name for entry in self.path.iterdir()] if self.path.exists() else []
         except OSError as error:
-            raise UsageError(f"cannot use {self.path}: {error.strerror or error}") from error
+            raise ArtifactError(f"cannot use {self.path}: {error.strerror or error}") from error
         if strangers:
-            raise UsageError(
+            raise ArtifactError(
                 f"{self.path} is not empty and holds no {MANIFEST_FILE}",
                 hint="Name a folder of its own for artifacts: they would lie among other files.",
             )

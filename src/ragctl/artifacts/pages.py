@@ -18,7 +18,7 @@ from ragctl.artifacts.storage import (
     replacing,
     write_bytes,
 )
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError, UsageError
 from ragctl.records.pages import Page
 
 PAGES_FILE = "parse.jsonl"
@@ -54,7 +54,7 @@ def writing_pages(folder: Path) -> Iterator[Callable[[Page], None]]:
     ``parse.jsonl`` of this folder names.
     """
     if (folder / TEXT_FOLDER).is_symlink():
-        raise UsageError(
+        raise ArtifactError(
             f"{folder / TEXT_FOLDER} is a link: nothing is written through it",
             hint="Remove it, or name another folder.",
         )
@@ -85,7 +85,7 @@ def read_pages(folder: Path) -> Iterator[Page]:
         path = _text_path(folder, line, place)
         text = read_text(path, made_by=MADE_BY)
         if hashlib.sha256(text.encode("utf-8")).hexdigest() != line.text_sha256:
-            raise UsageError(
+            raise ArtifactError(
                 f"{path} is not the text that {place} was written for",
                 hint="Change the source file and parse again: "
                 f"`{MADE_BY.replace('DIR', str(folder)).partition(' --root')[0]}`.",
@@ -113,7 +113,7 @@ def texts_digest(folder: Path) -> str:
 def _text_path(folder: Path, line: PageLine, place: str) -> Path:
     """Return the file of a page's text, which lies in the folder of texts and nowhere else."""
     if not _is_text_file(line.text_file):
-        raise UsageError(f"{place}: text_file {line.text_file!r} is not in {TEXT_FOLDER}/")
+        raise ArtifactError(f"{place}: text_file {line.text_file!r} is not in {TEXT_FOLDER}/")
     return folder / line.text_file
 
 
@@ -145,7 +145,7 @@ def _page(values: dict[str, Any], text: str, place: str) -> Page:
     try:
         numbers = [first + i for first, count in values["source_lines"] for i in range(count)]
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{place}: source_lines are not pairs of line and count") from error
+        raise ArtifactError(f"{place}: source_lines are not pairs of line and count") from error
     return record_of(Page, {**values, "text": text, "order": order, "source_lines": numbers}, place)
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ragctl.artifacts.storage import encoded_line, read_lines, record_of, replacing
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 from ragctl.records.chunks import Chunk
 
 PASSAGES_FILE = "chunks.jsonl"
@@ -46,11 +46,11 @@ def read_passages(folder: Path) -> Iterator[PassageLine]:
     for place, values in read_lines(folder / PASSAGES_FILE, made_by=MADE_BY):
         chunk = record_of(Chunk, values, place)
         if chunk.ref in seen:
-            raise UsageError(f"{place}: {chunk.ref} stands there for the second time")
+            raise ArtifactError(f"{place}: {chunk.ref} stands there for the second time")
         if not 0 <= chunk.start_char <= chunk.end_char:
-            raise UsageError(f"{place}: characters {chunk.start_char} to {chunk.end_char}")
+            raise ArtifactError(f"{place}: characters {chunk.start_char} to {chunk.end_char}")
         seen.add(chunk.ref)
         content_hash = values.get("content_hash")
         if not isinstance(content_hash, str):
-            raise UsageError(f"{place}: content_hash is missing")
+            raise ArtifactError(f"{place}: content_hash is missing")
         yield PassageLine(chunk=chunk, content_hash=content_hash)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 
 Record = TypeVar("Record")
 NEW_FILE_MODE = 0o600
@@ -42,7 +42,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             beside.unlink()
         if not isinstance(error, OSError):
             raise
-        raise UsageError(
+        raise ArtifactError(
             f"cannot write {path}: {error.strerror or error}",
             hint="Choose another folder, or make room.",
         ) from error
@@ -111,9 +111,9 @@ def reading(path: Path, *, made_by: str) -> Iterator[BinaryIO]:
     try:
         file = path.open("rb")
     except FileNotFoundError as error:
-        raise UsageError(f"there is no {path}", hint=f"Make it with `{made_by}`.") from error
+        raise ArtifactError(f"there is no {path}", hint=f"Make it with `{made_by}`.") from error
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ArtifactError(f"cannot read {path}: {error.strerror or error}") from error
     with file:
         yield file
 
@@ -133,7 +133,7 @@ def read_texts(path: Path, *, made_by: str) -> list[str]:
     """Return a JSON array of texts."""
     loaded = _loaded(read_text(path, made_by=made_by), str(path))
     if not isinstance(loaded, list) or not all(isinstance(text, str) for text in loaded):
-        raise UsageError(f"{path} is not a JSON array of texts")
+        raise ArtifactError(f"{path} is not a JSON array of texts")
     return loaded
 
 
@@ -149,13 +149,13 @@ def _decoded(data: bytes, place: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{place} is not UTF-8: {error.reason}") from error
+        raise ArtifactError(f"{place} is not UTF-8: {error.reason}") from error
 
 
 def _object(text: str, place: str) -> dict[str, Any]:
     loaded = _loaded(text, place)
     if not isinstance(loaded, dict):
-        raise UsageError(f"{place} is not a JSON object")
+        raise ArtifactError(f"{place} is not a JSON object")
     return loaded
 
 
@@ -163,7 +163,7 @@ def _loaded(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is not JSON: {error}") from error
+        raise ArtifactError(f"{place} is not JSON: {error}") from error
 
 
 def sha256_of(path: Path) -> str:
@@ -176,7 +176,7 @@ def sha256_of(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ArtifactError(f"cannot read {path}: {error.strerror or error}") from error
     return digest.hexdigest()
 
 
@@ -196,7 +196,7 @@ def record_of(cls: type[Record], values: Mapping[str, Any], place: str) -> Recor
             where = f"{place}: {field.name}"
             given[field.name] = _value(hints[field.name], values[field.name], where)
         elif field.default is MISSING and field.default_factory is MISSING:
-            raise UsageError(f"{place}: {field.name} is missing")
+            raise ArtifactError(f"{place}: {field.name} is missing")
     return cls(**given)
 
 
@@ -217,7 +217,7 @@ def _value(kind: Any, value: Any, place: str) -> Any:
         return record_of(kind, _required(value, dict, place), place)
     if origin is Literal:
         if value not in arguments:
-            raise UsageError(f"{place}: {value!r} is none of {', '.join(map(repr, arguments))}")
+            raise ArtifactError(f"{place}: {value!r} is none of {', '.join(map(repr, arguments))}")
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -228,11 +228,11 @@ def _tuple(arguments: tuple[Any, ...], value: Any, place: str) -> tuple[Any, ...
     values = _required(value, list, place)
     kinds = [arguments[0]] * len(values) if arguments[1:] == (...,) else list(arguments)
     if len(kinds) != len(values):
-        raise UsageError(f"{place}: {len(kinds)} values expected, {len(values)} found")
+        raise ArtifactError(f"{place}: {len(kinds)} values expected, {len(values)} found")
     return tuple(_value(kind, one, place) for kind, one in zip(kinds, values, strict=True))
 
 
 def _required(value: Any, kind: type[Any], place: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise UsageError(f"{place}: {kind.__name__} expected, {type(value).__name__} found")
+        raise ArtifactError(f"{place}: {kind.__name__} expected, {type(value).__name__} found")
     return value

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ragctl.artifacts.storage import read_texts, reading, replacing, write_texts
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 from ragctl.records.vectors import Vector
 
 VECTORS_FILE = "vectors.npy"
@@ -65,7 +65,7 @@ def writing_vectors(
 
         def write(ref: str, content_hash: str, vector: Vector) -> None:
             if len(vector) != dimensions:
-                raise UsageError(f"{ref} has {len(vector)} numbers, the index {dimensions}")
+                raise ArtifactError(f"{ref} has {len(vector)} numbers, the index {dimensions}")
             file.write(to_bytes(vector))
             ids.append(ref)
             hashes.append(content_hash)
@@ -118,7 +118,7 @@ def read_vectors(folder: Path) -> StoredVectors:
     hashes = read_texts(folder / HASHES_FILE, made_by=MADE_BY)
     for name, texts in ((IDS_FILE, ids), (HASHES_FILE, hashes)):
         if len(texts) != shape.rows:
-            raise UsageError(
+            raise ArtifactError(
                 f"{folder / name} names {len(texts)} rows, {VECTORS_FILE} holds {shape.rows}",
                 hint=f"Run `{MADE_BY.replace('DIR', str(folder))} --force`.",
             )
@@ -151,13 +151,13 @@ def read_shape(file: BinaryIO, place: str, *, size: int | None = None) -> Shape:
     header, offset = _read_header(file, place)
     shape = header.get("shape")
     if header.get("descr") != "<f4" or header.get("fortran_order") is not False:
-        raise UsageError(f"{place} is no array of little-endian float32 in C order")
+        raise ArtifactError(f"{place} is no array of little-endian float32 in C order")
     if not isinstance(shape, tuple) or len(shape) != 2:
-        raise UsageError(f"{place} has the shape {shape}, not rows and dimensions")
+        raise ArtifactError(f"{place} has the shape {shape}, not rows and dimensions")
     found = Shape(rows=int(shape[0]), dimensions=int(shape[1]), offset=offset)
     there = (os.fstat(file.fileno()).st_size if size is None else size) - offset
     if there != found.data_bytes:
-        raise UsageError(
+        raise ArtifactError(
             f"{place} holds {there:,} bytes of numbers; its {found.rows:,} rows x "
             f"{found.dimensions} dimensions x 4 bytes are {found.data_bytes:,}"
         )
@@ -169,7 +169,7 @@ def read_text_array(file: BinaryIO, place: str, *, expected: int) -> Iterator[st
     header, _ = _read_header(file, place)
     kind = str(header.get("descr"))
     if not kind.startswith("<U") or header.get("shape") != (expected,):
-        raise UsageError(f"{place} is no array of {expected:,} texts")
+        raise ArtifactError(f"{place} is no array of {expected:,} texts")
     width = 4 * int(kind[2:])
     for _ in range(expected):
         yield file.read(width).decode("utf-32-le").rstrip("\0")
@@ -178,14 +178,14 @@ def read_text_array(file: BinaryIO, place: str, *, expected: int) -> Iterator[st
 def _read_header(file: BinaryIO, place: str) -> tuple[dict[str, object], int]:
     start = file.read(10)
     if not start.startswith(_MAGIC[:6]) or len(start) < 10 or start[6] != 1:
-        raise UsageError(f"{place} is not an array of numpy's format 1.0")
+        raise ArtifactError(f"{place} is not an array of numpy's format 1.0")
     length = int(struct.unpack("<H", start[8:10])[0])
     try:
         header = ast.literal_eval(file.read(length).decode("latin-1").strip())
     except (ValueError, SyntaxError) as error:
-        raise UsageError(f"{place} has a header that cannot be read") from error
+        raise ArtifactError(f"{place} has a header that cannot be read") from error
     if not isinstance(header, dict):
-        raise UsageError(f"{place} has a header that cannot be read")
+        raise ArtifactError(f"{place} has a header that cannot be read")
     return header, 10 + length
 
 

@@ -272,4 +272,7 @@ def _write(path: Path, text: str, *, mode: int) -> None:
             os.fchmod(file.fileno(), mode)
             Path(file.name).replace(path)
     except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}") from error
+        raise SettingsError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="Give --user for your own settings, or mend its rights.",
+        ) from error

@@ -161,8 +161,7 @@ def psql(
     server = wiring.embedded_server(settings)
     program = server.binary("psql")
     if not settings.database.url:
-        with wiring.open_database(settings):
-            pass  # starts the server, and says clearly where there is nothing to look at
+        wiring.require_tables(settings)
     address, secrets = wiring.program_address(settings)
     os.execve(program, [str(program), address, *ctx.args], {**os.environ, **secrets})
 
@@ -193,13 +192,18 @@ def restore(
     """Fill the site's database from a dump, all or nothing; it must be empty, or --replace."""
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
     left_out = wiring.restore_site(settings, file, replace=replace)
-    fit_memory(settings, Output(environ=os.environ))
-    place = "the database" if settings.database.url else f"site {settings.site.name}"
     output = Output(environ=os.environ)
+    fit_memory(settings, output)
+    place = "the database" if settings.database.url else f"site {settings.site.name}"
     output.line(f"restored {file} into {place}")
     if left_out:
         listed = ", ".join(counted(count, kind) for kind, count in left_out.items())
         output.remark(f"Left out, for it is not ragctl's and may run code: {listed}.")
+    try:
+        with wiring.open_database(settings):
+            pass
+    except DatabaseError as error:
+        output.remark(f"{error.message[:1].upper()}{error.message[1:]}. {error.hint}")
 
 
 @app.command(epilog="Example: ragctl db compact --dry-run")

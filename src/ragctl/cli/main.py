@@ -7,13 +7,12 @@ import psycopg, requests, rich or a model.
 from __future__ import annotations
 
 import difflib
-import errno
 import gc
 import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,9 +23,12 @@ import typer
 from typer.core import TyperGroup
 
 from ragctl import __version__
+from ragctl.cli.refused import advice_on
 from ragctl.cli.stopping import Interrupted, Stopping
+from ragctl.cli.streams import prepare_streams, silence_output
 from ragctl.errors import (
     EXIT_BUG,
+    EXIT_DONE,
     EXIT_USAGE,
     RagctlError,
 )
@@ -302,20 +304,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         gc.set_threshold(*GARBAGE_THRESHOLDS)
         sys.excepthook = _show_traceback
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _replace_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
+    prepare_streams()
     with Stopping(ends_process=is_program) as stopping:
         sys.exit(_flushed(_run(arguments, stopping)))
-
-
-def _replace_closed_streams() -> None:
-    """Put the null device where the shell closed a stream (``<&-``, ``>&-``): it is None then."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _flushed(code: int) -> int:
@@ -323,9 +314,9 @@ def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return _closed_pipe()
+        return _reader_gone()
     except OSError as error:
-        _closed_pipe()
+        silence_output()
         if code == 0:
             code = _told(error, wants_json=False)
     return code
@@ -359,36 +350,14 @@ def _told(error: BaseException, *, wants_json: bool) -> int:
         _show_usage_error(error, wants_json=wants_json)
         return EXIT_USAGE
     if isinstance(error, BrokenPipeError | ReaderGone):
-        return _closed_pipe()
-    if isinstance(error, PermissionError):
-        said = f"{error.filename or 'a file'}: {error.strerror}"
-        _show_error("rights", said, "Check its rights.", wants_json=wants_json)
-        return EXIT_USAGE
-    if isinstance(error, OSError) and (hint := _system_hint(error)):
-        said = f"{error.filename or 'the output'}: {error.strerror}"
-        if error.errno == errno.ENOENT:
-            said = "the folder that this command runs in no longer exists"
-        _show_error("system", said, hint, wants_json=wants_json)
+        return _reader_gone()
+    if isinstance(error, OSError | UnicodeEncodeError) and (advice := advice_on(error)):
+        _show_error(*advice, wants_json=wants_json)
         return EXIT_USAGE
     what = f"this is a bug in ragctl: {type(error).__name__}: {error}"
     hint = "Run again with --debug and report what it prints."
     _show_error("bug", what, hint, wants_json=wants_json)
     return EXIT_BUG
-
-
-def _system_hint(error: OSError) -> str:
-    """Return what to do about an error of the machine's making; empty where it is not one."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "Make room there, or write to another place."
-    if error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EROFS):
-        return "Give another path."
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        return "Too many files are open here: see ulimit -n."
-    if error.errno == errno.EIO:
-        return "Check the disk or the terminal."
-    if error.errno == errno.ENOENT and error.filename is None:
-        return "Change into a folder that exists."
-    return ""
 
 
 def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:
@@ -431,14 +400,13 @@ def _show_error(code: str, message: str, hint: str, *, wants_json: bool) -> None
             click.echo(_printable(f"  {hint}"), err=True)
 
 
+def _reader_gone() -> int:
+    silence_output()  # `| head` has read enough
+    return EXIT_DONE
+
+
 def _printable(text: str) -> str:
     return "".join(
         character if character == "\n" or character.isprintable() else "\ufffd"
         for character in text
     )
-
-
-def _closed_pipe() -> int:
-    # The reader went away (`| head`): keep the interpreter from complaining at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

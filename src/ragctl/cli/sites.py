@@ -38,19 +38,24 @@ def sites(ctx: typer.Context, json: options.Json = False, debug: options.Debug =
     for site in found:
         table.add_row(
             site.name,
-            f"{site.pages:,}",
-            f"{site.passages:,}",
+            "-" if site.unread else f"{site.pages:,}",
+            "-" if site.unread else f"{site.passages:,}",
             _size(site.size_bytes),
             site.model or "-",
-            Text(harmless(site.content_root or "nothing ingested")),
+            Text(harmless(_root(site))),
         )
     if output.fits(table):
         output.table(table)
-        return
+    else:
+        for site in found:
+            output.line(f"{site.name}: pages {site.pages:,}, passages {site.passages:,}")
+            output.line(f"    {site.model or 'no model'}, {_size(site.size_bytes)}")
+            output.line(f"    {_root(site)}")
     for site in found:
-        output.line(f"{site.name}: pages {site.pages:,}, passages {site.passages:,}")
-        output.line(f"    {site.model or 'no model'}, {_size(site.size_bytes)}")
-        output.line(f"    {site.content_root or 'nothing ingested'}")
+        if site.unread:
+            output.remark(
+                f"Site {site.name} was {site.unread}: ragctl db migrate --site {site.name}"
+            )
 
 
 @app.command(epilog="Example: ragctl sites remove demo --yes")
@@ -71,7 +76,10 @@ def remove(
         )
     site = found[name]
     if not yes:
-        question = f"Remove site {name} with {site.pages:,} pages and {site.passages:,} passages?"
+        held = f"{site.pages:,} pages and {site.passages:,} passages"
+        if site.unread:
+            held = f"{_size(site.size_bytes)}, {site.unread}"
+        question = f"Remove site {name} with {held}?"
         if not os.isatty(0):
             raise UsageError(f"{question[:-1]}: nobody is there to ask", hint="Give --yes.")
         typer.confirm(question, abort=True)
@@ -81,6 +89,10 @@ def remove(
 
 def _sites() -> list[SiteSummary]:
     return wiring.list_sites(wiring.load_settings({}))
+
+
+def _root(site: SiteSummary) -> str:
+    return site.unread or site.content_root or "nothing ingested"
 
 
 def _size(size_bytes: int) -> str:
@@ -96,4 +108,5 @@ def _document(site: SiteSummary) -> dict[str, object]:
         "model": site.model or "",
         "ingested_at": site.ingested_at.isoformat() if site.ingested_at else "",
         "size_bytes": site.size_bytes,
+        "unread": site.unread,
     }

@@ -128,9 +128,14 @@ def stage(
 
 def _require_fitting(name: StageName, call: _Call) -> None:
     if call.root is not None and name is not StageName.PARSE:
-        raise UsageError("--root belongs to the stage parse")
+        raise UsageError(
+            "--root belongs to the stage parse",
+            hint="Leave it out: the files before hold the pages.",
+        )
     if (call.question or call.tracks) and name is not StageName.RETRIEVE:
-        raise UsageError("--question and --track belong to the stage retrieve")
+        raise UsageError(
+            "--question and --track belong to the stage retrieve", hint="Leave them out."
+        )
 
 
 def _parse(call: _Call) -> StageRun:

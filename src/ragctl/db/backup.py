@@ -6,6 +6,7 @@ only rows are taken from the dump (see :mod:`ragctl.db.dump_file`).
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -54,7 +55,9 @@ def dump(server: EmbeddedServer, url: str, file: Path) -> int:
         _run_pg_dump(server.binary("pg_dump"), url, unfinished)
         unfinished.replace(file)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}", hint="Name a file in another folder."
+        ) from error
     finally:
         unfinished.unlink(missing_ok=True)
     return file.stat().st_size
@@ -83,7 +86,9 @@ def _advice(said: str) -> str:
         return "Use the pg_dump of the server's own version."
     if "permission denied" in said:
         return "Use the role that owns the tables."
-    return ""
+    if any(os.strerror(number) in said for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)):
+        return "Free some space, or name a file on another disk."
+    return "Look at what it says, then try again; an older dump is as it was."
 
 
 def _require_no_pooler(url: str) -> None:

@@ -57,6 +57,10 @@ class ServerFacts:
     is_read_only: bool
 
 
+# It would say on standard error what is raised as well: a lost connection, a pipeline cut short.
+logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+
+
 def password_apart(url: str) -> tuple[str, dict[str, str]]:
     """Return an address for a program's arguments, and the variables that hold its password.
 

@@ -78,7 +78,10 @@ class Rows:
             if is_start and piece == _END:
                 return
             if not piece:
-                raise DatabaseError(f"the dump ends within the rows of {self.table}")
+                raise DatabaseError(
+                    f"the dump ends within the rows of {self.table}",
+                    hint="Nothing was changed. Take another copy of it, or make it anew.",
+                )
             yield piece
             is_start = piece.endswith(b"\n")
 
@@ -202,7 +205,9 @@ def require_dump(file: Path) -> None:
         with file.open("rb") as opened:
             head = opened.read(len(CUSTOM_FORMAT))
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}", hint="Check the path and its rights."
+        ) from error
     if head != CUSTOM_FORMAT:
         raise UsageError(
             f"{file} is not a dump in pg_dump's custom format",

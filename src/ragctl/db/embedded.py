@@ -73,13 +73,17 @@ def list_sites(server: EmbeddedServer) -> list[SiteSummary]:
 def _summary(server: EmbeddedServer, database: _SiteDatabase) -> SiteSummary:
     url = server.url(database.name)
     content: _SiteContent | None = None
+    unread = ""
     with translated(url), connect(url) as connection:
         try:
-            if not pending(connection, url):
+            todo = pending(connection, url)
+            if todo and todo[0].version > 1:
+                unread = "made by an older ragctl"
+            elif not todo:
                 with connection.cursor(row_factory=class_row(_SiteContent)) as cursor:
                     content = cursor.execute(statement("sites/summary")).fetchone()
         except SchemaMismatch:
-            content = None
+            unread = "made by another ragctl"
     return SiteSummary(
         name=database.name.removeprefix(PREFIX),
         content_root=content.content_root if content else None,
@@ -88,6 +92,7 @@ def _summary(server: EmbeddedServer, database: _SiteDatabase) -> SiteSummary:
         model=content.model if content else None,
         ingested_at=content.ingested_at if content else None,
         size_bytes=database.size_bytes,
+        unread=unread,
     )
 
 
@@ -111,7 +116,9 @@ def connect_embedded(server: EmbeddedServer, database: str, *, creates: bool = F
         return connect(url)
     except DatabaseUnreachable:
         if not creates and not server.status().initialised:
-            raise DatabaseMissing("the embedded server was never started") from None
+            raise DatabaseMissing(
+                "the embedded server was never started", hint="Begin with `ragctl ingest PATH`."
+            ) from None
         server.ensure_running()
         return connect(url)
 

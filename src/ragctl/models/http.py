@@ -377,5 +377,8 @@ def time_to_connect(url: str, *, seconds: float, clock: Callable[[], float]) -> 
         raise TimedOut(message, outcome="timeout (connect)") from error
     except OSError as error:
         message = f"no answer from {shown}: {error.strerror or error}"
-        raise ModelUnreachable(message, outcome="connection refused", may_clear=True) from error
+        hint = "Check that it runs and that its address is right."
+        raise ModelUnreachable(
+            message, hint=hint, outcome="connection refused", may_clear=True
+        ) from error
     return (clock() - began) * 1000

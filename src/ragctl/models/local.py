@@ -295,6 +295,7 @@ class LocalEmbedder:
     def _load(self) -> tuple[Any, Callable[[list[str]], list[int]]]:
         """Return the loaded model and a counter of tokens that cuts nothing off."""
         _require_fastembed()
+        _require_readable(self._cache_dir)
         folder = prepare_offline_model(self._cache_dir)
         with _hub_switched_off():
             from fastembed import TextEmbedding
@@ -311,7 +312,7 @@ class LocalEmbedder:
     def _vector(self, model: Any, text: str) -> Vector:
         with self._places:
             if self._closing:
-                raise ModelError("the program is ending")
+                raise ModelError("the program is ending", hint="Start it again.")
             (row,) = model.embed([text], batch_size=1)
         numbers: list[float] = row.tolist()
         length = math.sqrt(math.fsum(x * x for x in numbers))
@@ -376,11 +377,28 @@ class NomicEmbedder(LocalEmbedder):
 
 
 def _require_fastembed() -> None:
+    """Raise ModelMissing where there is no fastembed; what it loads is told to report to nobody.
+
+    ONNX Runtime sends telemetry to its maker and keeps an identifier of the machine below the
+    user's home (seen with 1.32 on Linux) unless this is set before it is imported.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     extra = fastembed_available()
     if not extra.usable:
         raise ModelMissing(
             f"no embedded model: {extra.reason}", hint=f"{extra.hint} && {_INSTALL_MODEL}"
         )
+
+
+def _require_readable(folder: Path) -> None:
+    """Raise ModelMissing for a path that Python cannot hand to ONNX Runtime as text."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise ModelMissing(
+            "the embedded model cannot be read from a folder whose name this shell cannot spell",
+            hint="Set LC_ALL=C.UTF-8, or RAGCTL_DATA_DIR to a folder with a plain name.",
+        ) from error
 
 
 def _token_counter(tokenizer_file: Path) -> Callable[[list[str]], list[int]]:

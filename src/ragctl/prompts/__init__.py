@@ -25,7 +25,10 @@ def shipped(word: str) -> Template:
     text = path.read_text(encoding="utf-8")
     named = VERSION_LINE.match(text)
     if named is None:
-        raise SettingsError(f"{path} does not begin with its name and version")
+        raise SettingsError(
+            f"{path} does not begin with its name and version",
+            hint="Install ragctl anew: the file belongs to it.",
+        )
     return template_of(text, name=named["name"], source=str(path))
 
 

@@ -32,7 +32,10 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSummary:
-    """A site on the embedded server; ``content_root`` is ``None`` where nothing was ingested."""
+    """A site on the embedded server; ``content_root`` is ``None`` where nothing was ingested.
+
+    ``unread`` says why its tables could not be read, "" where they could.
+    """
 
     name: str
     content_root: str | None
@@ -41,6 +44,7 @@ class SiteSummary:
     model: str | None
     ingested_at: datetime | None
     size_bytes: int
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

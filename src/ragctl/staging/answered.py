@@ -26,7 +26,7 @@ from ragctl.artifacts.retrieved import (
     vector_sha256,
     write_retrieved,
 )
-from ragctl.errors import UsageError
+from ragctl.errors import ArtifactError
 from ragctl.index_match import require_same_model
 from ragctl.pipeline.answer import AnswerOptions, checked
 from ragctl.records.answers import Answer, Draft, Prompt, Timings
@@ -189,7 +189,7 @@ def _nearest_hits(
         line.chunk.ref: line.chunk for line in read_passages(folder) if line.chunk.ref in wanted
     }
     if wanted - chunks.keys():
-        raise UsageError(
+        raise ArtifactError(
             f"index.npz names {min(wanted - chunks.keys())}, which chunks.jsonl does not hold",
             hint=f"Run `{command_for('embed', folder)}` and `{command_for('index', folder)}`.",
         )
@@ -204,7 +204,7 @@ def _nearest_hits(
 def _hit(number: int, row: int, score: float, chunk: Chunk, pages: Mapping[str, Any]) -> Hit:
     page = pages.get(chunk.url)
     if page is None:
-        raise UsageError(f"parse.jsonl does not hold the page of {chunk.ref}")
+        raise ArtifactError(f"parse.jsonl does not hold the page of {chunk.ref}")
     return Hit(
         n=number,
         chunk_id=row,
@@ -226,7 +226,7 @@ def _hit(number: int, row: int, score: float, chunk: Chunk, pages: Mapping[str, 
 def _require_known(tracks: Iterable[str], known: set[str]) -> None:
     for track in tracks:
         if track not in known:
-            raise UsageError(
+            raise ArtifactError(
                 f"there is no track {track!r} in chunks.jsonl",
                 hint=f"Tracks: {', '.join(sorted(known))}.",
             )

@@ -15,6 +15,7 @@ from ragctl.wiring.databases import (
     program_address,
     raw_connection,
     remove_site,
+    require_tables,
     restore_site,
 )
 from ragctl.wiring.gateway import listed_routes, make_routes, try_routes
@@ -95,6 +96,7 @@ __all__ = [
     "raw_connection",
     "remove_site",
     "require_embedding_model",
+    "require_tables",
     "restore_site",
     "retention",
     "server_facts",

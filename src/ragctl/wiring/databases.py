@@ -18,7 +18,7 @@ from ragctl.db.embedded import (
     memory_fit,
     refit,
 )
-from ragctl.db.migrate import migrate, set_foreign_table_aside
+from ragctl.db.migrate import has_tables, migrate, set_foreign_table_aside
 from ragctl.db.rights import require_ingesting
 from ragctl.db.server import EmbeddedServer
 from ragctl.errors import ContentError, DatabaseMissing
@@ -58,17 +58,35 @@ def open_database(settings: Settings) -> Database:
 
     Raises :class:`~ragctl.errors.ContentError` where nothing was ever ingested.
     """
-    nothing = ContentError(
-        f"site {settings.site.name!r} holds nothing yet",
-        hint="Run `ragctl ingest PATH/TO/CONTENT` first, or `ragctl demo` to look around.",
-    )
     try:
         connection = raw_connection(settings)
     except DatabaseMissing:
         if settings.database.url:
             raise
-        raise nothing from None
+        raise _nothing_in(settings) from None
     return _database_over(connection, settings)
+
+
+def require_tables(settings: Settings) -> None:
+    """Start the server where needed, and raise ContentError where the site has no tables.
+
+    Those of an older ragctl will do: before a migration is the time to look and to keep a copy.
+    """
+    try:
+        with raw_connection(settings) as connection:
+            if has_tables(connection, database_url(settings)):
+                return
+    except DatabaseMissing:
+        if settings.database.url:
+            raise
+    raise _nothing_in(settings)
+
+
+def _nothing_in(settings: Settings) -> ContentError:
+    return ContentError(
+        f"site {settings.site.name!r} holds nothing yet",
+        hint="Run `ragctl ingest PATH/TO/CONTENT` first, or `ragctl demo` to look around.",
+    )
 
 
 def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> Database:
@@ -153,8 +171,7 @@ def program_address(settings: Settings) -> tuple[str, dict[str, str]]:
 
 def dump_site(settings: Settings, file: Path) -> int:
     """Write the site's database to a file and return its size in bytes."""
-    with open_database(settings):
-        pass  # says clearly where there is nothing to dump
+    require_tables(settings)
     from ragctl.db import backup
 
     return backup.dump(embedded_server(settings), database_url(settings), file)
