@@ -158,7 +158,6 @@ class ChunkingSettings:
     size: int = _setting(
         1300,
         "passage size in characters; unset, fixed takes 800 and window 400 words",
-        minimum=1,
         maximum=1_000_000,
     )
     overlap: int = _setting(
