@@ -269,11 +269,11 @@ def _limits(known: KnownSetting) -> Iterator[str]:
     if known.choices and not all(choice in known.about for choice in known.choices):
         yield "one of " + ", ".join(f"`{choice}`" for choice in known.choices)
     if known.minimum is not None and known.maximum is not None:
-        yield f"from {known.minimum:g} to {known.maximum:g}"
+        yield f"from {known.minimum:,.12g} to {known.maximum:,.12g}"
     elif known.minimum is not None:
-        yield f"at least {known.minimum:g}"
+        yield f"at least {known.minimum:,.12g}"
     elif known.maximum is not None:
-        yield f"at most {known.maximum:g}"
+        yield f"at most {known.maximum:,.12g}"
 
 
 def _sentence(text: str | None) -> str:
