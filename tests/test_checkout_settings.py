@@ -10,6 +10,7 @@ import pytest
 from ragctl.errors import SettingsError
 from ragctl.setting_sections import SECTIONS
 from ragctl.settings import Settings, SettingsFile, known_settings, read
+from ragctl.wiring.stages import make_template
 
 CHECKOUT, OWN = Path("/site/ragctl.toml"), Path("/home/me/.config/ragctl/config.toml")
 DATABASE = "[database]\nurl = '{}'"
@@ -203,3 +204,18 @@ def test_every_setting_that_names_a_host_or_a_place_to_write_to_is_thought_of() 
 def test_the_address_of_the_site_is_one_of_the_web(address: str) -> None:
     quoted = address.replace('"', '\\"')
     assert "site.base_url must be" in refusal(f'[site]\nbase_url = "{quoted}"')
+
+
+def test_no_link_leads_a_template_out_of_a_checkout(tmp_path: Path) -> None:
+    checkout, outside = tmp_path / "site", tmp_path / "secret.txt"
+    checkout.mkdir()
+    outside.write_text("{passages} {question} secret")
+    (checkout / "prompt.txt").symlink_to(outside)
+    file = SettingsFile(
+        path=checkout / "ragctl.toml", text='[generation]\nprompt = "prompt.txt"', is_own=False
+    )
+    with pytest.raises(SettingsError, match="leads to a file outside"):
+        make_template(read(flags={}, environ={}, files=(file,)))
+    (checkout / "prompt.txt").unlink()
+    (checkout / "prompt.txt").write_text("{passages} {question}")
+    assert make_template(read(flags={}, environ={}, files=(file,))).text

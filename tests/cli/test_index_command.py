@@ -199,3 +199,9 @@ def test_why_tells_of_a_passage_that_the_index_misses(
     ingested("index", "drop")
     done = ingested("why", "Another page about something else.", "--page", "/kernel/12-more")
     assert "misses it" not in done.out
+
+
+def test_a_missing_choice_is_told_on_one_line(ragctl: Program) -> None:
+    done = ragctl("index", "create")
+    assert done.code == 2
+    assert "Choose from: hnsw" in done.err.splitlines()[0]

@@ -539,3 +539,15 @@ def test_a_foreign_table_of_the_right_size_is_not_said_to_differ_in_size(
     assert done.code == 4
     assert "a table chunks that ragctl did not make" in done.err
     assert "ragctl's is" not in done.err
+
+
+def test_the_folder_of_the_last_ingest_need_not_be_named_again(ragctl: Program, site: Path) -> None:
+    unknown = ragctl("ingest")
+    assert (unknown.code, "no content folder given" in unknown.err) == (2, True)
+    assert ragctl("ingest", str(site)).code == 0
+    (site / "blog" / "new.md").parent.mkdir(exist_ok=True)
+    (site / "blog" / "new.md").write_text("# New\n\nA page that came later.\n")
+    again = ragctl("ingest")
+    assert again.code == 0, again.err
+    assert f"Reading {site}, as the last time." in again.err
+    assert "/blog/new" in ragctl("sources").out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +129,23 @@ def test_nothing_is_dumped_where_there_is_nothing(embedded: Program, tmp_path: P
     assert not (tmp_path / "x").exists()
     done = embedded("db", "dump", str(tmp_path / "no/x"), "--site", "red")
     assert done.code in (2, 3)
+
+
+def test_a_site_that_a_failed_restore_made_is_gone_again(
+    embedded: Program, site: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.dump"
+    broken.write_bytes(b"PGDMP" + b"x" * 400)
+    done = embedded("db", "restore", str(broken), "--site", "blue")
+    assert done.code in (2, 4), done
+    assert "blue" not in [one["name"] for one in embedded("sites", "--json").document["sites"]]
+    embedded("ingest", str(site), "--site", "red")
+    assert embedded("db", "restore", str(broken), "--site", "red", "--replace").code == done.code
+    assert "red" in [one["name"] for one in embedded("sites", "--json").document["sites"]]
+
+
+def test_a_pipe_is_no_dump(embedded: Program, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.dump"
+    os.mkfifo(pipe)
+    done = embedded("db", "restore", str(pipe), "--site", "blue")
+    assert (done.code, "is not a file" in done.err) == (2, True)

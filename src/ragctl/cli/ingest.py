@@ -20,7 +20,7 @@ from ragctl.cli.links import check_after_ingest
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Progress
 from ragctl.cli.render import show_findings, show_ingest
-from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, UsageError
+from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ContentError, SchemaMismatch, UsageError
 from ragctl.files import Found, find
 from ragctl.indexing import IngestOptions
 from ragctl.pipeline.ingest import ingest as run_ingest
@@ -106,8 +106,8 @@ def ingest(
             "--artifacts writes what was stored, and --dry-run stores nothing",
             hint="Look without a database: ragctl stage parse --from DIR --root PATH.",
         )
-    folder = _content_folder(path, settings)
     output = Output(environ=os.environ)
+    folder = _content_folder(path, settings, output)
     if dry_run:
         summary = survey_folder(folder, settings, drafts=drafts)
     else:
@@ -133,15 +133,24 @@ def ingest(
     raise typer.Exit(EXIT_FINDINGS if summary.has_findings else EXIT_DONE)
 
 
-def _content_folder(path: Path | None, settings: Settings) -> Path:
+def _content_folder(path: Path | None, settings: Settings, output: Output) -> Path:
+    """Return the folder that was named, that of the settings, or that of the last ingest."""
     if path is not None:
         return path
-    if not settings.site.root:
+    if settings.site.root:
+        return Path(settings.site.root)
+    try:
+        with wiring.open_database(settings) as database:
+            root = database.site.content_root()
+    except (ContentError, SchemaMismatch):
+        root = None
+    if root is None:
         raise UsageError(
             "no content folder given",
             hint="Name it: ragctl ingest website/src/content, or set site.root in ragctl.toml.",
         )
-    return Path(settings.site.root)
+    output.remark(f"Reading {root}, as the last time.")
+    return Path(root)
 
 
 def survey_folder(folder: Path, settings: Settings, *, drafts: bool) -> IngestSummary:

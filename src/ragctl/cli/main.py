@@ -367,7 +367,8 @@ def _show_usage_error(error: click.ClickException, *, wants_json: bool) -> None:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(message, err=True)
         return
-    _show_error("usage", message, f"See `{path} --help`.", wants_json=wants_json)
+    one_line = " ".join(message.split())  # click puts choices on lines of their own, with tabs
+    _show_error("usage", one_line, f"See `{path} --help`.", wants_json=wants_json)
 
 
 def _show_traceback(

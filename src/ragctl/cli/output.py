@@ -31,6 +31,7 @@ _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
 _UNSAFE_IN_JSON = re.compile(rf"[{_UNSEEN}]")
 _LINK = re.compile(r"(?:https?|file)://[^\s\x00-\x20\x7f-\x9f\\]*")
 _WIDE = 100_000
+_USUAL = 80
 
 
 def harmless(text: str) -> str:
@@ -134,7 +135,7 @@ def _json(document: Mapping[str, object], *, indent: int | None) -> str:
 
 def _console(stream: TextIO, *, plain: bool) -> Console:
     is_terminal = stream.isatty()
-    return HarmlessConsole(
+    console = HarmlessConsole(
         file=stream,
         force_terminal=is_terminal and not plain,
         color_system="auto" if is_terminal and not plain else None,
@@ -143,3 +144,6 @@ def _console(stream: TextIO, *, plain: bool) -> Console:
         highlight=False,
         emoji=False,
     )
+    if console.width < 1:  # a COLUMNS of 0, on which nothing would be shown
+        console.width = _USUAL
+    return console

@@ -201,6 +201,8 @@ class DumpFile:
 
 def require_dump(file: Path) -> None:
     """Raise :class:`~ragctl.errors.UsageError` where a file is not a dump in the custom format."""
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file} is not a file", hint="Name one made with `ragctl db dump FILE`.")
     try:
         with file.open("rb") as opened:
             head = opened.read(len(CUSTOM_FORMAT))

@@ -77,8 +77,8 @@ class IngestLease:
         while (holder := self._take()) is not None:
             if not wait:
                 raise DatabaseBusy(
-                    f"another ingest is at work: {holder}",
-                    hint="Wait for it, or give --wait to begin when it has ended.",
+                    f"another ingest is at work, or a compaction: {holder}",
+                    hint="Wait until it has ended; `ragctl ingest --wait` does so by itself.",
                 )
             if not told:
                 on_wait(holder)

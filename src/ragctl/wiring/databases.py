@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from ragctl.db.embedded import (
 from ragctl.db.migrate import has_tables, migrate, set_foreign_table_aside
 from ragctl.db.rights import require_ingesting
 from ragctl.db.server import EmbeddedServer
-from ragctl.errors import ContentError, DatabaseMissing
+from ragctl.errors import ContentError, DatabaseError, DatabaseMissing
 from ragctl.wiring.places import data_directory
 
 if TYPE_CHECKING:
@@ -186,5 +187,23 @@ def restore_site(settings: Settings, file: Path, *, replace: bool) -> dict[str, 
 
     dump_file.require_dump(file)
     server = embedded_server(settings)
-    with _connection_made(settings) as connection:
-        return backup.restore(server, connection, database_url(settings), file, replace=replace)
+    is_new = _is_missing(settings)
+    try:
+        with _connection_made(settings) as connection:
+            return backup.restore(server, connection, database_url(settings), file, replace=replace)
+    except BaseException:
+        if is_new:  # a site that was not there is not there after a restore that failed
+            with suppress(DatabaseError):
+                remove_site(settings)
+        raise
+
+
+def _is_missing(settings: Settings) -> bool:
+    """Tell whether the site has no embedded database yet."""
+    if settings.database.url:
+        return False
+    try:
+        raw_connection(settings, creates=True).close()
+    except DatabaseMissing:
+        return True
+    return False

@@ -100,6 +100,16 @@ def prompt_budget(settings: Settings, *, token_ratio: float = 1.0) -> int:
     return max(1, min(generation.prompt_tokens, int(window * 0.9 / token_ratio)))
 
 
+def _require_own_place(template: Path, origin: str) -> None:
+    """Refuse a template that a link leads out of a checkout: its text is sent to a model."""
+    folder = Path(origin).resolve().parent
+    if Path(origin).name == SETTINGS_NAME and not template.resolve().is_relative_to(folder):
+        raise SettingsError(
+            f"generation.prompt in {origin} leads to a file outside {folder}",
+            hint="Move the template beside the settings file, or set it in your own config.toml.",
+        )
+
+
 def make_template(settings: Settings) -> Template:
     """Return the prompt template of the settings: one that ships, or that of a file.
 
@@ -117,6 +127,7 @@ def make_template(settings: Settings) -> Template:
             f"generation.prompt is empty ({settings.origin('generation.prompt')})",
             hint=f"It is {', '.join(SHIPPED)}, or the path of a file.",
         )
+    _require_own_place(Path(prompt), settings.origin("generation.prompt"))
     template = read_template(Path(prompt))
     tokens, budget = estimated_tokens(template.text), prompt_budget(settings)
     if tokens > budget // 2:
