@@ -20,7 +20,8 @@ def embedded(
 ) -> Iterator[Program]:
     """The program on the embedded server of this session, with sites of this test's own."""
     monkeypatch.delenv("RAGCTL_DATABASE_URL")
-    monkeypatch.setattr("ragctl.wiring.databases.embedded_server", lambda _settings: server)
+    for place in ("ragctl.wiring.databases", "ragctl.wiring"):
+        monkeypatch.setattr(f"{place}.embedded_server", lambda _settings: server)
     yield ragctl
     for name in ("red", "blue"):
         drop_database(server, f"ragctl_{name}")

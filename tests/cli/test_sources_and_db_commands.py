@@ -74,7 +74,8 @@ def test_the_embedded_server_serves_sites_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("RAGCTL_DATABASE_URL")
-    monkeypatch.setattr("ragctl.wiring.databases.embedded_server", lambda _settings: server)
+    for place in ("ragctl.wiring.databases", "ragctl.wiring"):
+        monkeypatch.setattr(f"{place}.embedded_server", lambda _settings: server)
     assert ragctl("sources", "--site", "one").code == 3
     assert ragctl("ingest", str(site), "--site", "one").code == 0
     assert ragctl("sources", "--site", "two").code == 3
