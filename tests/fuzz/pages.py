@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ragctl.records.chunks import Chunk
 from ragctl.records.pages import Page, SourceFile
-from ragctl.records.search import Hit
 from ragctl.records.stored import PageText
 from ragctl.stages.parse import parse
 
@@ -46,26 +45,6 @@ def stored(page: Page) -> PageText:
         is_landing=page.is_landing,
         text=page.text,
         source_lines=page.source_lines,
-    )
-
-
-def hit_of(body: str, n: int = 1, *, title: str = "Limits", section: str | None = None) -> Hit:
-    """Return a passage as it is found."""
-    return Hit(
-        n=n,
-        chunk_id=n,
-        ref=f"/guide/{n}#c0",
-        url=f"/guide/{n}",
-        title=title,
-        track="guide",
-        section=section,
-        anchor=None,
-        body=body,
-        start_char=0,
-        end_char=len(body),
-        source_path=f"guide/{n}.md",
-        score=0.5,
-        vector_score=0.5,
     )
 
 

@@ -10,8 +10,8 @@ from ragctl.stages.check import cite
 from ragctl.stages.citations import find_marks, read_marks, without_code
 from ragctl.stages.refusals import is_refusal
 from tests.fuzz.grammar import ANSWERS
-from tests.fuzz.pages import hit_of
 from tests.fuzz.property import fuzzed, in_time
+from tests.hits import hit_of
 
 PASSAGES = tuple(hit_of("A token bucket holds 1,000 tokens.", n) for n in (1, 2, 3))
 

@@ -12,8 +12,8 @@ from ragctl.stages.claims import check_claims, statements_of
 from ragctl.stages.extract import extract
 from ragctl.stages.strict import without_doubtful
 from tests.fuzz.grammar import ANSWERS, BLOCKS, NESTED
-from tests.fuzz.pages import hit_of
 from tests.fuzz.property import fuzzed, in_time
+from tests.hits import hit_of
 
 BODIES = st.one_of(
     BLOCKS,

@@ -36,8 +36,9 @@ from ragctl.stages.strict import without_doubtful
 from ragctl.stages.template import template_of
 from ragctl.stages.tokens import estimated_tokens
 from tests.fuzz.grammar import INLINE, LINE_STARTS, ODD_CHARACTERS, PIECES, WHOLE_LINES, WORDS
-from tests.fuzz.pages import as_bytes, hit_of, page_of, stored
+from tests.fuzz.pages import as_bytes, page_of, stored
 from tests.fuzz.property import fuzzed, in_time
+from tests.hits import hit_of
 
 BYTES = 100_000
 HIT = hit_of("A token bucket holds at most 1,000 tokens. It never blocks.")

@@ -14,8 +14,8 @@ from ragctl.stages.render import render
 from ragctl.stages.template import Template, template_of
 from ragctl.stages.tokens import estimated_tokens
 from tests.fuzz.grammar import BLOCKS, INLINES, NESTED
-from tests.fuzz.pages import hit_of
 from tests.fuzz.property import fuzzed, in_time
+from tests.hits import hit_of
 
 PLACES = st.sampled_from(
     ["{passages}", "{question}", "{site}", "{{question}}", "{ passages }", "{Question}",

@@ -22,6 +22,7 @@ from ragctl.stages.chunk.structured import StructuredChunker
 from ragctl.stages.claims import better_passage, check_claims, is_unfounded, statements_of
 from ragctl.stages.extract import extract
 from ragctl.stages.parse import MarkdownParser
+from tests.hits import hit_of
 
 LABELLED = Path(__file__).parent.parent / "data" / "claims.jsonl"
 BUCKET = (
@@ -37,26 +38,7 @@ CACHE = (
 )
 
 
-def hit(n: int, body: str, *, title: str = "Limits", section: str | None = None) -> Hit:
-    return Hit(
-        n=n,
-        chunk_id=n,
-        ref=f"/a/{n}#c0",
-        url=f"/a/{n}",
-        title=title,
-        track="a",
-        section=section,
-        anchor=None,
-        body=body,
-        start_char=0,
-        end_char=len(body),
-        source_path=f"a/{n}.md",
-        score=0.5,
-        vector_score=0.5,
-    )
-
-
-PASSAGES = (hit(1, BUCKET), hit(2, QUEUE, title="Queues"), hit(3, CACHE, title="Caches"))
+PASSAGES = (hit_of(BUCKET, 1), hit_of(QUEUE, 2, title="Queues"), hit_of(CACHE, 3, title="Caches"))
 
 
 def only(text: str, passages: Sequence[Hit] = PASSAGES) -> Claim:
@@ -104,7 +86,7 @@ def test_a_name_in_the_place_of_another_is_seen_though_the_passage_has_both() ->
     rows = (
         "- `starts`: a map of times when tasks are queued.\n- `hists`: a map of delays, by task.\n"
     )
-    claim = only("`hists` is a map of times when tasks are queued [1].", [hit(1, rows)])
+    claim = only("`hists` is a map of times when tasks are queued [1].", [hit_of(rows, 1)])
     assert (claim.verdict, claim.why) == (
         "unsupported",
         "passage [1] has starts where it says hists",
@@ -118,7 +100,7 @@ def test_a_claim_with_the_number_of_the_wrong_passage_names_the_right_one() -> N
 
 
 def turn_of(text: str, body: str) -> tuple[str, str]:
-    claim = only(f"{text} [1].", [hit(1, body)])
+    claim = only(f"{text} [1].", [hit_of(body, 1)])
     return claim.verdict, claim.why
 
 
@@ -207,11 +189,11 @@ def test_statements_and_the_citations_that_belong_to_them() -> None:
 
 
 def test_a_right_answer_full_of_numbers_is_supported_throughout() -> None:
-    summary = hit(
-        1,
+    summary = hit_of(
         "Of 73 malicious samples the chamber flagged 65 and `picklescan` 64; between them the two "
         "tools flagged all 73. Neither had a false positive in 24 clean scans. The run exposed "
         "three bugs.",
+        1,
     )
     items = (
         "The chamber flagged 65 of 73 malicious samples [1]",
@@ -225,7 +207,7 @@ def test_a_right_answer_full_of_numbers_is_supported_throughout() -> None:
 
 
 def test_a_partial_index_is_not_what_the_section_on_extensions_is_about() -> None:
-    extensions = hit(4, "GIN and GiST come with extensions such as `pg_trgm`; BRIN suits logs.")
+    extensions = hit_of("GIN and GiST come with extensions such as `pg_trgm`; BRIN suits logs.", 4)
     claim = only(
         "A partial index covers a specific subset of the rows of a table [4].", [extensions]
     )
@@ -346,7 +328,7 @@ def _five(row: dict[str, Any], pages: dict[str, tuple[Page, list[Chunk]]]) -> li
     around = sorted(chunks, key=lambda chunk: abs(chunk.position - cited))
     chosen += [(page, chunk) for chunk in around if (page, chunk) not in chosen]
     return [
-        hit(n, chunk.body, title=page.title, section=chunk.section)
+        hit_of(chunk.body, n, title=page.title, section=chunk.section)
         for n, (page, chunk) in enumerate(chosen[:5], start=1)
     ]
 

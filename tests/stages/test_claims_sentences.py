@@ -9,14 +9,14 @@ from ragctl.stages.check import find_problems
 from ragctl.stages.claims import check_claims, is_unfounded, statements_of
 from ragctl.stages.claims.words import numbers_of, stem, words_of
 from ragctl.stages.refusals import is_refusal
-from tests.stages.test_claims import hit
+from tests.hits import hit_of
 
 PASSAGES = (
-    hit(1, "The bucket has a capacity. A window counts what came in."),
-    hit(
-        2,
+    hit_of("The bucket has a capacity. A window counts what came in.", 1),
+    hit_of(
         "Tokens are added periodically and requests are only allowed if a token is available. "
         "Bursts are fine up to the size of the bucket.",
+        2,
     ),
 )
 
@@ -97,7 +97,10 @@ def test_a_plain_denial_is_unsupported_and_no_passage_is_named_for_it(denial: st
 
 
 def test_a_dropped_negation_is_unsupported_and_no_passage_is_named_for_it() -> None:
-    passages = (PASSAGES[0], hit(2, "Keys are never evicted. Tokens are not added periodically."))
+    passages = (
+        PASSAGES[0],
+        hit_of("Keys are never evicted. Tokens are not added periodically.", 2),
+    )
     for text in ("Keys are evicted", "Tokens are added periodically"):
         (cited,) = check_claims(f"{text} [2].", passages)
         assert (cited.verdict, cited.why) == ("unsupported", "passage [2] says that it is not so")

@@ -13,27 +13,27 @@ from ragctl.records.search import Hit
 from ragctl.stages.check import find_problems
 from ragctl.stages.claims import check_claims, is_unfounded
 from ragctl.stages.refusals import is_refusal
-from tests.stages.test_claims import hit
+from tests.hits import hit_of
 
-QUEUES = hit(
-    1,
+QUEUES = hit_of(
     "A consumer group shares the partitions of a topic, so that each message is handled by one "
     "member. Offsets are committed by the group.",
+    1,
     title="Kafka",
 )
-STORE = hit(2, "Redis is fast because it keeps its data in memory.", title="Why Redis is fast")
-CACHE = hit(
-    3,
+STORE = hit_of("Redis is fast because it keeps its data in memory.", 2, title="Why Redis is fast")
+CACHE = hit_of(
     "A delete in the database's change log invalidates the cache. A lease refuses a late fill "
     "after the key was deleted; it does not invalidate the cache. Deletes can be lost, and a TTL "
     "of 120 seconds bounds the damage.",
+    3,
     title="Caching",
 )
-EXTENSIONS = hit(
-    4, "GIN and GiST index types come with extensions such as `pg_trgm`.", title="Index extensions"
+EXTENSIONS = hit_of(
+    "GIN and GiST index types come with extensions such as `pg_trgm`.", 4, title="Index extensions"
 )
-PARTIAL = hit(
-    5, "A partial index covers only rows matching a condition, a subset.", title="Partial indexes"
+PARTIAL = hit_of(
+    "A partial index covers only rows matching a condition, a subset.", 5, title="Partial indexes"
 )
 FIVE = (QUEUES, STORE, CACHE, EXTENSIONS, PARTIAL)
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ragctl import wiring
-from ragctl.artifacts.storage import encoded_line, write_bytes
 from ragctl.cli import options
+from ragctl.cli.documents_file import Force, OutputFile, require_new, write_documents
 from ragctl.cli.output import Output
 from ragctl.cli.render import counted
-from ragctl.errors import ContentError, UsageError
+from ragctl.errors import ContentError
 
 if TYPE_CHECKING:
     from ragctl.records.feedback import Feedback
@@ -23,15 +20,8 @@ _MOST = 100_000
 
 
 def from_feedback(
-    output_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", metavar="FILE", help="The file to write; default: standard output."
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    output_file: OutputFile = None,
+    force: Force = False,
     site: options.Site = None,
     database_url: options.DatabaseUrl = None,
     debug: options.Debug = False,
@@ -42,10 +32,7 @@ def from_feedback(
     pages are for you to fill in, its note is kept.
     """
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
-    if output_file is not None and output_file.exists() and not force:
-        raise UsageError(
-            f"{output_file} is there already", hint="Give another name, or --force to replace it."
-        )
+    require_new(output_file, force=force)
     output = Output(environ=os.environ)
     with wiring.open_database(settings) as database:
         found = database.feedback.newest(at_most=_MOST)
@@ -56,12 +43,8 @@ def from_feedback(
             hint="Say of answers whether they are good: ragctl feedback last --good",
         )
     documents = [_document(one) for one in kept]
-    if output_file is None:
-        output.json_lines(documents)
-    else:
-        write_bytes(output_file, b"".join(encoded_line(document) for document in documents))
+    where = write_documents(documents, output_file, output)
     drafts = sum(bool(document.get("draft")) for document in documents)
-    where = "" if output_file is None else f" in {output_file}"
     output.remark(
         f"{counted(len(documents), 'question')}{where}, {counted(drafts, 'draft')} among them: "
         "fill in where the answer stands."

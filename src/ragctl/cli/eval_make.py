@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ragctl import wiring
-from ragctl.artifacts.storage import encoded_line, write_bytes
 from ragctl.cli import options
+from ragctl.cli.documents_file import Force, OutputFile, require_new, write_documents
 from ragctl.cli.eval_store import require_index, site_pages
 from ragctl.cli.output import Output
 from ragctl.cli.render import counted
 from ragctl.cli.sources import require_known_tracks
-from ragctl.errors import ContentError, UsageError
+from ragctl.errors import ContentError
 from ragctl.evaluate.drafts import draft_questions, question_document
 
 
@@ -23,15 +22,8 @@ def make(
     count: Annotated[
         int, typer.Option("--count", metavar="N", min=1, help="How many questions at most.")
     ] = 40,
-    output_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", metavar="FILE", help="The file to write; default: standard output."
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    output_file: OutputFile = None,
+    force: Force = False,
     track: options.Tracks = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Another number gives other questions.")
@@ -46,10 +38,7 @@ def make(
     a measure. Each names its page and section, and is marked as a draft.
     """
     settings = wiring.load_settings({"site.name": site, "database.url": database_url})
-    if output_file is not None and output_file.exists() and not force:
-        raise UsageError(
-            f"{output_file} is there already", hint="Give another name, or --force to replace it."
-        )
+    require_new(output_file, force=force)
     output = Output(environ=os.environ)
     with wiring.open_database(settings) as database:
         require_index(database)
@@ -63,12 +52,8 @@ def make(
             hint="Questions need pages with headings of their own; write some by hand.",
         )
     documents = [question_document(known) for known in drafted]
-    if output_file is None:
-        output.json_lines(documents)
-    else:
-        write_bytes(output_file, b"".join(encoded_line(document) for document in documents))
+    where = write_documents(documents, output_file, output)
     fewer = f", {count:,} were asked for" if len(drafted) < count else ""
-    where = "" if output_file is None else f" in {output_file}"
     output.remark(
         f"{counted(len(drafted), 'draft')}{where}{fewer}. Read and reword them: they use the "
         "site's own words, so they are easier than what readers ask.",

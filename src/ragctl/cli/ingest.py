@@ -20,7 +20,7 @@ from ragctl.cli.links import check_after_ingest
 from ragctl.cli.output import Output
 from ragctl.cli.progress import Progress
 from ragctl.cli.render import show_findings, show_ingest
-from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ContentError, SchemaMismatch, UsageError
+from ragctl.errors import EXIT_DONE, EXIT_FINDINGS, ContentError, UsageError
 from ragctl.files import Found, find
 from ragctl.indexing import IngestOptions
 from ragctl.pipeline.ingest import ingest as run_ingest
@@ -142,7 +142,7 @@ def _content_folder(path: Path | None, settings: Settings, output: Output) -> Pa
     try:
         with wiring.open_database(settings) as database:
             root = database.site.content_root()
-    except (ContentError, SchemaMismatch):
+    except ContentError:
         root = None
     if root is None:
         raise UsageError(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import psycopg
-from psycopg.rows import class_row
+from psycopg.rows import dict_row
 
 from ragctl.db.address import redacted
 from ragctl.db.connect import Connection, translated
@@ -55,9 +54,9 @@ class Evaluations:
             "file": file and storable(file),
             "at_most": at_most,
         }
-        with self._connection.cursor(row_factory=class_row(_Row)) as cursor:
+        with self._connection.cursor(row_factory=dict_row) as cursor:
             rows = cursor.execute(statement("evaluations/history"), values).fetchall()
-        return tuple(row.past() for row in rows)
+        return tuple(map(_past, rows))
 
 
 def _values(run: Evaluation, outcomes: Sequence[Outcome]) -> dict[str, object]:
@@ -76,34 +75,15 @@ def _storable(values: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    id: str
-    at: datetime
-    kind: str
-    file: str
-    file_sha256: str
-    label: str
-    k: int
-    embedding_model: str
-    chunker: str
-    chunker_parameters: Mapping[str, int | str]
-    passages: int
-    program_version: str
-    questions: int
-    figures: Mapping[str, float | None]
-    before: Mapping[str, Any] | None
+def _past(row: Mapping[str, Any]) -> PastEvaluation:
+    """Return a row as a record; the run before it comes as one JSON, its time as text."""
+    before = row["before"]
+    return PastEvaluation(
+        run=_evaluation(row, at=row["at"]),
+        before=_evaluation(before, at=datetime.fromisoformat(before["at"])) if before else None,
+    )
 
-    def past(self) -> PastEvaluation:
-        """Return the row as a record."""
-        names = Evaluation.__slots__
-        before = self.before
-        return PastEvaluation(
-            run=Evaluation(**{name: getattr(self, name) for name in names}),
-            before=None
-            if before is None
-            else Evaluation(
-                **{name: before[name] for name in names if name != "at"},
-                at=datetime.fromisoformat(before["at"]),
-            ),
-        )
+
+def _evaluation(values: Mapping[str, Any], *, at: datetime) -> Evaluation:
+    told = {name: values[name] for name in Evaluation.__slots__ if name != "at"}
+    return Evaluation(**told, at=at)

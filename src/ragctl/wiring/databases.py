@@ -107,20 +107,22 @@ def open_database_for_ingest(settings: Settings, *, replaces: bool = False) -> D
 
 def migrate_database(settings: Settings, *, replaces: bool = False) -> tuple[Migration, ...]:
     """Bring the site's database to this version's schema, creating an embedded one first."""
-    with _connection_made(settings) as connection:
+    connection, _ = _connection_made(settings)
+    with connection:
         if replaces:
             set_foreign_table_aside(connection, database_url(settings))
         return migrate(connection, database_url(settings))
 
 
-def _connection_made(settings: Settings) -> Connection:
+def _connection_made(settings: Settings) -> tuple[Connection, bool]:
+    """Connect to the site's database, creating an embedded one; tell whether that was done."""
     try:
-        return raw_connection(settings, creates=True)
+        return raw_connection(settings, creates=True), False
     except DatabaseMissing:
         if settings.database.url:
             raise
         create_database(embedded_server(settings), database_name(settings.site.name))
-        return raw_connection(settings)
+        return raw_connection(settings), True
 
 
 def _database_over(connection: Connection, settings: Settings) -> Database:
@@ -187,23 +189,12 @@ def restore_site(settings: Settings, file: Path, *, replace: bool) -> dict[str, 
 
     dump_file.require_dump(file)
     server = embedded_server(settings)
-    is_new = _is_missing(settings)
+    connection, is_new = _connection_made(settings)
     try:
-        with _connection_made(settings) as connection:
+        with connection:
             return backup.restore(server, connection, database_url(settings), file, replace=replace)
     except BaseException:
         if is_new:  # a site that was not there is not there after a restore that failed
             with suppress(DatabaseError):
                 remove_site(settings)
         raise
-
-
-def _is_missing(settings: Settings) -> bool:
-    """Tell whether the site has no embedded database yet."""
-    if settings.database.url:
-        return False
-    try:
-        raw_connection(settings, creates=True).close()
-    except DatabaseMissing:
-        return True
-    return False
