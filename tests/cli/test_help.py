@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from ragctl import errors
+from ragctl.cli import commands
 from ragctl.cli import main as main_module
 from tests.program import Program, run_process
 
@@ -42,7 +43,7 @@ def test_the_root_help_lists_every_command_with_the_first_words_of_its_own_help(
     ragctl: Program,
 ) -> None:
     shown = ragctl("--help").out
-    for command in main_module.COMMANDS:
+    for command in commands.COMMANDS:
         assert command.name in shown
         assert command.about[:40] in shown.replace("\n", " ")
     assert "Exit codes" in shown

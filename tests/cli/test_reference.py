@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from ragctl.cli import main as main_module
-from ragctl.cli import reference
+from ragctl.cli import commands, reference
 from ragctl.cli.demo import handbook
 from ragctl.settings import known_settings
 
@@ -43,7 +42,7 @@ def test_the_page_of_settings_lists_every_key_with_its_default() -> None:
 def test_every_command_has_a_heading_of_its_own_and_an_example_that_calls_it() -> None:
     page = reference.commands_page()
     sections = dict(re.findall(r"(?ms)^## (ragctl[a-z ]*)\n(.*?)(?=^## |\Z)", page))
-    assert {f"ragctl {command.name}" for command in main_module.COMMANDS} <= set(sections)
+    assert {f"ragctl {command.name}" for command in commands.COMMANDS} <= set(sections)
     for path, text in sections.items():
         if path != "ragctl" and " COMMAND\n" not in text:  # a group that cannot be called alone
             example = re.search(r"(?s)```bash\n(.*?)```", text)

@@ -8,7 +8,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
-from ragctl.cli.main import COMMANDS, main
+from ragctl.cli.commands import COMMANDS
+from ragctl.cli.main import main
 from tests.program import Done
 
 
